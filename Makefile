@@ -1,0 +1,46 @@
+# Two commands do everything on a fresh machine with Python 3.11: `make demo` and `make test`.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench nightly protos clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+help: ## what there is to run
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+# Everything at the versions of constraints.txt; the project itself in place.
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("localdp needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt setuptools
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	touch $@
+
+demo: $(READY) ## the separation of section 9.3, on real processes, with a picture in out/
+	$(BIN)/localdp compare --transport grpc --trials 200 --out out
+
+test: $(READY) ## every test but the nightly ones
+	$(BIN)/pytest -n 2 -m 'not nightly'
+
+check: $(READY) ## style, types, rooms, protos
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/buf lint
+	$(BIN)/python protos/generate.py --check
+
+bench: $(READY) ## ratios against yardsticks measured in the same run, into out/bench.json
+	$(BIN)/python -m benchmarks.run --out out/bench.json
+
+nightly: $(READY) ## the long checks
+	$(BIN)/pytest -n 2 -m nightly
+
+protos: $(READY) ## regenerate parties/wire from protos/
+	$(BIN)/python protos/generate.py
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,39 @@
+"""What is promised, about whom, against whom, and on which assumption (Definitions 2.4, 9.4 and 12.3)."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from localdp.accounting.epsilon import Epsilon
+
+
+class Strength(Enum):
+    """Whether the promise holds against everybody or against polynomial-time adversaries only."""
+
+    PURE = "pure"
+    COMPUTATIONAL = "computational"  # Definition 9.4
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyClaim:
+    """A promise of epsilon-differential privacy, for replace-one neighbours, with delta = 0."""
+
+    model: str
+    epsilon: Epsilon | None  # total per person over the run, in nats; None: no promise at all
+    strength: Strength
+    against: str  # whose view the promise is about
+    honest: str  # who must follow the protocol for the promise to hold
+
+    def statement(self) -> str:
+        """The claim in plain words."""
+        if self.epsilon is None:
+            return f"{self.model}: no privacy. {self.honest}"
+        kind = (
+            "against any adversary"
+            if self.strength is Strength.PURE
+            else "against polynomial-time adversaries"
+        )
+        return (
+            f"{self.model}: replacing one person's record changes the probability of anything in the view of "
+            f"{self.against} by a factor of at most exp({self.epsilon}) per person in total, {kind}. {self.honest}"
+        )

@@ -1,0 +1,140 @@
+"""Budgets that are kept by the party: Definition 12.3 as a ledger.
+
+An algorithm is epsilon-local when, for every person i, the epsilons of its calls LR(i, R_1), ..., LR(i, R_k) add
+up to at most epsilon.  A `Ledger` holds that sum for every person of one party and refuses the call that would
+exceed the limit; nothing that an aggregator says can change it.
+
+A charge names its request by the digest of its canonical bytes.  The same request charged again, for people who
+paid already, costs nothing: the party will give the same report (its coins are a function of its key and of the
+request).  If the records changed in between, the second report would reveal the change, so the charge is refused.
+
+Checked for every implementation by tests/contract/test_ledger.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.cohorts import Cohort
+from localdp.errors import BudgetExhausted, RecordsChanged, StorageFailed, UnknownIndex
+
+LARGEST_LIMIT_NANONATS = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One request's cost for each person of a cohort."""
+
+    request: bytes  # digest of the request's canonical bytes
+    records: bytes  # fingerprint of the records that it is answered from
+    cohort: Cohort
+    cost: Epsilon  # privacy loss of one report, per person of the cohort, replace-one neighbours
+    purpose: str  # the query and the randomizer in words, for the owner of the data
+
+
+class Ledger(Protocol):
+    """Durable or not, the promise is the same: the sum per person never exceeds the limit."""
+
+    @property
+    def limit(self) -> Epsilon:
+        """What each person may spend in total."""
+        ...
+
+    def charge(self, charge: Charge) -> bool:
+        """Take the charge, whole or not at all; False when it was taken before and costs nothing now."""
+        ...
+
+    def spent(self) -> NDArray[np.int64]:
+        """Nanonats spent by each person."""
+        ...
+
+
+class Accounts:
+    """The arithmetic of a ledger, without its storage: what was spent, and by which requests."""
+
+    def __init__(self, people: int, limit: Epsilon) -> None:
+        self.people = people
+        self.limit = Epsilon(min(limit.nanonats, LARGEST_LIMIT_NANONATS))
+        self._spent = np.zeros(people, dtype=np.int64)
+        self._taken: dict[bytes, list[Charge]] = {}
+
+    def spent(self) -> NDArray[np.int64]:
+        """Nanonats spent by each person."""
+        return self._spent.copy()
+
+    def debtors(self, charge: Charge) -> slice | NDArray[np.int64] | None:
+        """Who would have to pay now; None when the whole cohort has paid.  Raises when the charge is refused."""
+        if charge.cohort.stop > self.people:
+            raise UnknownIndex(
+                f"the cohort ends at {charge.cohort.stop}, but the party holds {self.people} people"
+            )
+        earlier = self._taken.get(charge.request, [])
+        if any(taken.records != charge.records for taken in earlier):
+            raise RecordsChanged(
+                "the records changed since this request was first charged; make a new request"
+            )
+        if any(taken.cohort == charge.cohort for taken in earlier):
+            return None
+        debtors = charge.cohort.selection() if not earlier else self._not_yet_charged(charge, earlier)
+        self._refuse_beyond_limit(debtors, charge.cost)
+        return debtors
+
+    def take(self, charge: Charge, debtors: slice | NDArray[np.int64]) -> None:
+        """Book a charge that `debtors` allowed."""
+        self._spent[debtors] += charge.cost.nanonats
+        self._taken.setdefault(charge.request, []).append(charge)
+
+    def rebook(self, charge: Charge) -> None:
+        """Book a charge that was taken in an earlier run; it counts whatever the limit is now."""
+        if charge.cohort.stop > self.people:
+            raise StorageFailed(f"the ledger has charges for more people than the party's {self.people}")
+        earlier = self._taken.get(charge.request, [])
+        self.take(
+            charge, charge.cohort.selection() if not earlier else self._not_yet_charged(charge, earlier)
+        )
+
+    def _not_yet_charged(self, charge: Charge, earlier: list[Charge]) -> NDArray[np.int64]:
+        paid = np.zeros(self.people, dtype=np.bool_)
+        for taken in earlier:
+            paid[taken.cohort.selection()] = True
+        asked = np.zeros(self.people, dtype=np.bool_)
+        asked[charge.cohort.selection()] = True
+        return np.flatnonzero(asked & ~paid).astype(np.int64)
+
+    def _refuse_beyond_limit(self, debtors: slice | NDArray[np.int64], cost: Epsilon) -> None:
+        spent = self._spent[debtors]
+        if spent.size == 0 or int(spent.max()) + cost.nanonats <= self.limit.nanonats:
+            return
+        short = int(np.count_nonzero(spent > self.limit.nanonats - cost.nanonats))
+        raise BudgetExhausted(
+            f"epsilon {cost} is more than what is left of the budget of {self.limit} for {short} of {spent.size} people"
+        )
+
+
+class MemoryLedger:
+    """A ledger for simulations: it forgets everything when the process ends."""
+
+    def __init__(self, people: int, limit: Epsilon) -> None:
+        self._accounts = Accounts(people, limit)
+
+    @property
+    def limit(self) -> Epsilon:
+        """What each person may spend in total."""
+        return self._accounts.limit
+
+    def charge(self, charge: Charge) -> bool:
+        """Take the charge, whole or not at all."""
+        debtors = self._accounts.debtors(charge)
+        if debtors is None:
+            return False
+        self._accounts.take(charge, debtors)
+        return True
+
+    def spent(self) -> NDArray[np.int64]:
+        """Nanonats spent by each person."""
+        return self._accounts.spent()

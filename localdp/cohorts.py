@@ -1,0 +1,77 @@
+"""Which of a party's people a request is about: a range, and perhaps a random part of it.
+
+A cohort is a few numbers, however many people it names, so that it travels, is charged and is stored at the same
+cost for one person as for a million.  A `Split` assigns every person of the range to one of `parts` groups by
+public coins: the seed is known to everybody, and chosen independently of the records.
+
+Checked in tests/unit/test_cohorts.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.errors import InvalidParameter
+from localdp.randomness.keys import derive_key
+from localdp.randomness.lanes import LanedSource
+
+LARGEST_INDEX = 1 << 32
+LARGEST_SPLIT = 1 << 16
+SEED_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Group number `part` of a random partition into `parts` groups."""
+
+    seed: bytes
+    parts: int
+    part: int
+
+    def __post_init__(self) -> None:
+        if len(self.seed) != SEED_BYTES:
+            raise InvalidParameter(f"the seed of a split has {SEED_BYTES} bytes")
+        if not (1 <= self.parts <= LARGEST_SPLIT and 0 <= self.part < self.parts):
+            raise InvalidParameter(f"a split has 1 to {LARGEST_SPLIT} parts, numbered from 0")
+
+    def at_party(self, number: int) -> Split:
+        """The same split with coins of its own for the party of that number."""
+        seed = derive_key(self.seed, b"split at party", number.to_bytes(4, "big"))[:SEED_BYTES]
+        return Split(seed, self.parts, self.part)
+
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """The people start <= index < stop, or one part of a random split of them."""
+
+    start: int
+    stop: int
+    split: Split | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.stop <= LARGEST_INDEX:
+            raise InvalidParameter("a cohort is a range 0 <= start <= stop of people")
+
+    def selection(self) -> slice | NDArray[np.int64]:
+        """What to index an array of people with."""
+        if self.split is None:
+            return slice(self.start, self.stop)
+        people = np.arange(self.start, self.stop, dtype=np.int64)
+        return people[self._groups() == self.split.part]
+
+    def lanes(self) -> range | NDArray[np.int64]:
+        """The people as lanes of a source of coins."""
+        selection = self.selection()
+        return range(self.start, self.stop) if isinstance(selection, slice) else selection
+
+    def size(self) -> int:
+        """How many people the cohort has."""
+        return len(self.lanes())
+
+    def _groups(self) -> NDArray[np.uint64]:
+        assert self.split is not None
+        coins = LanedSource(self.split.seed, range(self.start, self.stop))
+        return coins.below(self.split.parts, self.stop - self.start)

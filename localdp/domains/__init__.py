@@ -1,0 +1,17 @@
+"""What a record may be, the universe X of the book: domains of columns, schemas, tables of records."""
+
+from localdp.domains.columns import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain
+from localdp.domains.records import Records
+from localdp.domains.schema import RESERVED_WORDS, Schema, is_column_name
+
+__all__ = [
+    "RESERVED_WORDS",
+    "BitDomain",
+    "CategoryDomain",
+    "Domain",
+    "IntegerDomain",
+    "RealDomain",
+    "Records",
+    "Schema",
+    "is_column_name",
+]

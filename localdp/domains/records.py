@@ -1,0 +1,130 @@
+"""A table of records: one row per person, one validated, read-only numpy column per name of the schema.
+
+Claim.  Two tables have equal fingerprints only when schema (names, domains, order) and values are equal,
+up to a collision of SHA-256: each part is hashed behind its length, so no two tables share a byte stream.
+Checked in tests/unit/test_domains.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.domains.schema import Schema
+from localdp.errors import InvalidRecord, UnknownIndex
+
+_FINGERPRINT_OF = b"localdp records, version 1"
+
+
+class Records:
+    """An immutable table; the columns are copied in, checked against the schema, and frozen."""
+
+    __slots__ = ("_columns", "_fingerprint", "_people", "_schema")
+
+    def __init__(self, schema: Schema, columns: Mapping[str, object]) -> None:
+        _same_names(schema, columns)
+        checked = {name: domain.check(columns[name], name) for name, domain in schema.columns.items()}
+        lengths = {name: len(column) for name, column in checked.items()}
+        people = lengths[schema.names[0]]
+        for name, length in lengths.items():
+            if length != people:
+                raise InvalidRecord(f"column {name!r} has {length} rows, {schema.names[0]!r} has {people}")
+        self._fill(schema, checked)
+
+    @classmethod
+    def from_columns(cls, schema: Schema, columns: Mapping[str, object]) -> Records:
+        """The table with these columns, each an array or a list with one value per person."""
+        return cls(schema, columns)
+
+    def _fill(self, schema: Schema, columns: dict[str, NDArray[Any]]) -> None:
+        for column in columns.values():
+            column.flags.writeable = False
+        self._schema = schema
+        self._columns = columns
+        self._people = len(columns[schema.names[0]])
+        self._fingerprint: bytes | None = None
+
+    def _with(self, columns: dict[str, NDArray[Any]]) -> Records:
+        """A table of rows of this one: they were checked already."""
+        records = object.__new__(Records)
+        records._fill(self._schema, columns)
+        return records
+
+    @property
+    def schema(self) -> Schema:
+        """The schema that every row obeys."""
+        return self._schema
+
+    @property
+    def people(self) -> int:
+        """The number of rows, one per person."""
+        return self._people
+
+    def column(self, name: str) -> NDArray[Any]:
+        """One column in its canonical dtype, read-only."""
+        if name not in self._columns:
+            raise InvalidRecord(f"the records have no column {name!r:.70}")
+        return self._columns[name]
+
+    def take(self, indices: object) -> Records:
+        """The rows of these people, in this order; negative or unknown indices are refused."""
+        rows = np.asarray(indices)
+        if rows.size == 0:
+            rows = rows.astype(np.int64)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            raise UnknownIndex("people are named by a one-dimensional list of integers")
+        if rows.size and (int(rows.min()) < 0 or int(rows.max()) >= self._people):
+            raise UnknownIndex(f"an index is outside of 0..{self._people - 1}")
+        return self._with({name: column[rows] for name, column in self._columns.items()})
+
+    def slice(self, start: int, stop: int) -> Records:
+        """The people from `start` up to and not including `stop`; shares memory with this table."""
+        if not 0 <= start <= stop <= self._people:
+            raise UnknownIndex(f"{start}..{stop} is not a range of people within 0..{self._people}")
+        return self._with({name: column[start:stop] for name, column in self._columns.items()})
+
+    def fingerprint(self) -> bytes:
+        """SHA-256 of the schema and of every value, computed once."""
+        if self._fingerprint is None:
+            self._fingerprint = self._digest()
+        return self._fingerprint
+
+    def _digest(self) -> bytes:
+        schema = json.dumps(self._schema.to_data(), sort_keys=True, separators=(",", ":")).encode("ascii")
+        parts: list[Any] = [_FINGERPRINT_OF, schema]
+        for column in self._columns.values():
+            little_endian = column.astype(column.dtype.newbyteorder("<"), copy=False)
+            parts.append(np.ascontiguousarray(little_endian).view(np.uint8))
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(len(part).to_bytes(8, "big"))
+            digest.update(part)
+        return digest.digest()
+
+    def __len__(self) -> int:
+        return self._people
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "_fingerprint" and hasattr(self, name):
+            raise AttributeError("records are immutable")
+        object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[type[Records], tuple[Schema, dict[str, NDArray[Any]]]]:
+        return (Records, (self._schema, self._columns))
+
+    def __repr__(self) -> str:
+        return f"Records(people={self._people}, columns={list(self._schema.names)})"  # and never a value
+
+
+def _same_names(schema: Schema, columns: Mapping[str, object]) -> None:
+    missing = [name for name in schema.names if name not in columns]
+    if missing:
+        raise InvalidRecord(f"the records lack {len(missing)} columns, the first is {missing[0]!r}")
+    if len(columns) != len(schema):
+        # The extra names are not repeated: a mistaken header may well be somebody's data.
+        raise InvalidRecord(f"the records have {len(columns) - len(schema)} columns too many")

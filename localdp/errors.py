@@ -1,0 +1,73 @@
+"""Every error of the library, by name.
+
+Few, typed, raised and never returned.  No message ever contains a private value: a message may name a column,
+an index, a limit or a public parameter, but not what stands in a record.
+"""
+
+
+class LocalDpError(Exception):
+    """Anything that the library refuses or fails to do."""
+
+
+class InvalidParameter(LocalDpError, ValueError):
+    """A public parameter (an epsilon, a bound, a description) is not one the library accepts."""
+
+
+class QueryRefused(LocalDpError):
+    """A statistical query is malformed, ill-typed, over a bound, or over columns that do not exist."""
+
+
+class InvalidRecord(LocalDpError):
+    """A record does not belong to the domain that its schema declares."""
+
+
+class UnknownIndex(LocalDpError, IndexError):
+    """A request names a person that the party does not hold."""
+
+
+class BudgetExhausted(LocalDpError):
+    """Answering would spend more epsilon than a person's budget allows."""
+
+
+class RecordsChanged(LocalDpError):
+    """The records differ from those that an earlier charge of the same request was made for."""
+
+
+class PolicyRefused(LocalDpError):
+    """The request is well formed, but the party's own policy says no."""
+
+
+class TooFewReports(LocalDpError):
+    """A batch is below its minimum, so nothing may be released."""
+
+
+class CollectionClosed(LocalDpError):
+    """The collection was released already: it takes no more reports."""
+
+
+class UnknownCollection(LocalDpError):
+    """No collection of that identifier is known here."""
+
+
+class ShareMismatch(LocalDpError):
+    """The share servers do not hold shares of the same set of reports."""
+
+
+class MalformedReport(LocalDpError):
+    """A report or a share is of the wrong length or out of its range."""
+
+
+class Unreachable(LocalDpError):
+    """A party or a share server did not answer."""
+
+
+class DeadlineMissed(LocalDpError):
+    """A party or a share server did not answer in time."""
+
+
+class StorageFailed(LocalDpError):
+    """The ledger could not be written, so nothing was answered."""
+
+
+class CoinsExhausted(LocalDpError):
+    """A scripted or bounded source of randomness has no more to give."""

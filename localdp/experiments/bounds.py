@@ -1,0 +1,132 @@
+"""What theory predicts for one count of n bits under each trust model: E|error|, in people.
+
+Neighbours differ in one person's bit (replace one); epsilon is the privacy loss of one count, in nats.
+Write e for exp(epsilon) and a for exp(-epsilon).
+
+    local    sqrt(2n/pi) sqrt(e)/(e-1)  randomized response (Warner 1965); no epsilon-local protocol,
+                                        interactive or not, has a smaller constant as n grows
+                                        (Kairouz, Oh and Viswanath 2015)
+    local    sqrt(2n/pi) sqrt(e)/(e+1)  lower bound in the manner of Theorem 9.2 (Beimel, Nissim and
+                                        Omri 2008; Chan, Shi and Song 2012): for uniform bits each
+                                        posterior stays in [1/(1+e), e/(1+e)], so that the count keeps
+                                        the variance n e/(1+e)^2
+    curator  2a/(1-a^2)                 discrete Laplace, optimal for counts (Ghosh, Roughgarden and
+                                        Sundararajan 2009)
+    shared   E|sum of m of those|       every server adds full noise: `each_server_error`
+    shared   2a/(1-a^2)                 the servers divide the noise: the curator's law, exactly
+
+The two formulas with n are leading terms, good once n a is large.  All are predictions, so they are
+floats; no draw and no privacy claim is made from them.
+Checked against exact laws in tests/unit/experiments/test_bounds.py.
+"""
+
+from __future__ import annotations
+
+import math
+
+from localdp.accounting.epsilon import LARGEST_EPSILON_NATS
+from localdp.errors import InvalidParameter
+
+SMALLEST_COALITION_EPSILON = 1e-4  # the series of `coalition_epsilon` needs about 20/epsilon terms
+
+
+def randomized_response_error(epsilon: float, people: int) -> float:
+    """E|error| of randomized response on n bits: also the best constant of the local model."""
+    return _half_normal_mean(people) / (2.0 * math.sinh(_checked(epsilon) / 2.0))
+
+
+def local_lower_bound(epsilon: float, people: int) -> float:
+    """What no epsilon-local protocol beats on average over uniform bits (Theorem 9.2)."""
+    return _half_normal_mean(people) / (2.0 * math.cosh(_checked(epsilon) / 2.0))
+
+
+def randomized_response_error_exact(epsilon: float, people: int) -> float:
+    """E|error| of randomized response when all n bits are equal, exactly.
+
+    De Moivre (1730): E|B - np| = 2 v (1-p) P[B = v] for B binomial(n, p) and v = floor(np) + 1.  For other
+    counts only terms of lower order change.
+    """
+    n, keep = _counted(people), 1.0 / (1.0 + math.exp(-_checked(epsilon)))
+    flip = keep * math.exp(-epsilon)
+    v = min(math.floor(n * keep) + 1, n)
+    log_choose = math.lgamma(n + 1) - math.lgamma(v + 1) - math.lgamma(n - v + 1)
+    log_mass = log_choose + v * math.log1p(-flip) + (n - v) * math.log(flip)
+    deviation = 2.0 * v * flip * math.exp(log_mass)
+    return deviation / math.tanh(epsilon / 2.0)
+
+
+def curator_error(epsilon: float) -> float:
+    """E|X| of the discrete Laplace law at sensitivity 1: 2a/(1-a^2) = 1/sinh(epsilon)."""
+    return 1.0 / math.sinh(_checked(epsilon))
+
+
+def each_server_error(epsilon: float, servers: int) -> float:
+    """E|S| for S a sum of m independent discrete Laplace noises, exactly.
+
+    S is a difference of two negative binomials of shape m.  |k| is the mean of (1 - cos kt)/(1 - cos t)
+    over the circle, and S has the characteristic function r(t)^m, r = (1-a)^2/(1+a^2-2a cos t).  As
+    1 - r^m = (1-r)(1 + r + ... + r^(m-1)), every term is Laplace's integral of a Legendre polynomial P_j,
+    which gives, with s = tanh(epsilon/2),
+
+        E|S| = (1/sinh epsilon) * sum over j < m of s^j P_j(coth epsilon).
+
+    q_j = s^j P_j obeys Bonnet's recurrence, here with (1+s^2)/2 = s coth epsilon, and stays within [0, 1].
+    """
+    if servers < 1:
+        raise InvalidParameter(f"a sum of noises needs at least one server; got {servers}")
+    squared = math.tanh(_checked(epsilon) / 2.0) ** 2
+    previous, current, total = 0.0, 1.0, 0.0
+    for j in range(servers):
+        total += current
+        following = ((2 * j + 1) * (1.0 + squared) / 2.0 * current - j * squared * previous) / (j + 1)
+        previous, current = current, following
+    return total * curator_error(epsilon)
+
+
+def divided_error(epsilon: float) -> float:
+    """E|error| when the servers divide one discrete Laplace noise among them, none held back (t = 0)."""
+    return curator_error(epsilon)
+
+
+def coalition_epsilon(epsilon: float, honest_share: float) -> float:
+    """The epsilon that `divided` noise still gives against servers that know all but this share of it.
+
+    The honest part is a difference of negative binomials of shape b = honest_share; for b <= 1 its steepest
+    step is at zero, ln P[0]/P[1] = ln( F(b,b;1;a^2) / (a b F(b,b+1;2;a^2)) ), F the hypergeometric series.
+    A prediction for the reader: what a server claims is computed from its integers, elsewhere.
+    """
+    if _checked(epsilon) < SMALLEST_COALITION_EPSILON:
+        raise InvalidParameter(f"this series needs epsilon >= {SMALLEST_COALITION_EPSILON}; got {epsilon}")
+    if not 0.0 < honest_share <= 1.0:
+        raise InvalidParameter(f"the honest share of the noise lies in (0, 1]; got {honest_share}")
+    b, z = honest_share, math.exp(-2.0 * epsilon)
+    at_zero = _hypergeometric(b, b, 1.0, z)
+    at_one = b * math.exp(-epsilon) * _hypergeometric(b, b + 1.0, 2.0, z)
+    return math.log(at_zero / at_one)
+
+
+def _hypergeometric(a: float, b: float, c: float, z: float) -> float:
+    total, term, k = 0.0, 1.0, 0
+    while term > 1e-17 * total:
+        total += term
+        term *= (a + k) * (b + k) / ((c + k) * (1.0 + k)) * z
+        k += 1
+    return total
+
+
+def _half_normal_mean(people: int) -> float:
+    return math.sqrt(2.0 * _counted(people) / math.pi)
+
+
+def _counted(people: int) -> int:
+    if people < 1:
+        raise InvalidParameter(f"a count needs at least one person; got {people}")
+    return people
+
+
+def _checked(epsilon: float) -> float:
+    if not 0.0 < epsilon <= LARGEST_EPSILON_NATS:
+        raise InvalidParameter(
+            f"epsilon must be positive and at most {LARGEST_EPSILON_NATS}; got {epsilon}"
+        )
+    return epsilon

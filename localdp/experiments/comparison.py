@@ -1,0 +1,217 @@
+"""The result of comparing the trust models on one count: rows, fitted slopes, and what each model promises.
+
+Section 9.3 in numbers: for the same count at the same epsilon the local model errs by order sqrt(n), a
+curator (trusted, or simulated by share servers) by a constant.  On log-log axes: slopes 1/2 and 0.
+
+Only the data: running the models is elsewhere, drawing is in parties/report.  `Comparison.to_data` holds
+nothing but what JSON can hold (no NaN, no infinity).
+Checked in tests/unit/experiments/test_comparison.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.errors import InvalidParameter
+from localdp.experiments.bounds import SMALLEST_COALITION_EPSILON, coalition_epsilon
+
+MODELS = ("exact", "curator", "local", "shared")
+NOISY_MODELS = ("local", "curator", "shared")
+NOISE_PLANS = ("each-server", "divided")
+NEIGHBOURS = "replace one person's record"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One trust model at one n: the mean absolute error over the trials, beside what theory says."""
+
+    model: str
+    people: int
+    trials: int
+    mean_abs_error: float
+    standard_error: float  # Of the mean, over the trials.
+    predicted: float
+    lower_bound: float | None  # None where no bound applies: exact answers have no error to bound.
+
+    def __post_init__(self) -> None:
+        if self.model not in MODELS:
+            raise InvalidParameter(f"a model is one of {', '.join(MODELS)}; got {self.model!s:.40}")
+        if self.people < 1 or self.trials < 1:
+            raise InvalidParameter("a row needs at least one person and one trial")
+        bound = 0.0 if self.lower_bound is None else self.lower_bound
+        numbers = (self.mean_abs_error, self.standard_error, self.predicted, bound)
+        if not all(math.isfinite(number) and number >= 0 for number in numbers):
+            raise InvalidParameter("the errors of a row are finite and not negative")
+
+    @property
+    def ratio(self) -> float | None:
+        """Measured over predicted; None for the exact model, where both are zero."""
+        return self.mean_abs_error / self.predicted if self.predicted > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyStatement:
+    """What one trust model promises for one count, in words for the person whose record it is."""
+
+    model: str
+    epsilon: float | None  # Nats, for one count; None: no promise.
+    neighbours: str
+    unit: str
+    honest: str
+    kind: str  # "none", "pure" (Definition 2.4) or "computational" (Definition 9.4)
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All rows of one comparison, with the parameters that every row shares."""
+
+    epsilon: float  # Privacy loss of one count, in nats, replace-one neighbours.
+    noise_plan: str
+    servers: int
+    transport: str
+    rows: tuple[Row, ...]
+    slopes: Mapping[str, float | None]  # None: too few different n, or an error of zero.
+    seconds: float | None = None
+    privacy: tuple[PrivacyStatement, ...] = ()  # Empty: `privacy_statements` of the parameters above.
+
+    def statements(self) -> tuple[PrivacyStatement, ...]:
+        """The promises of the models that have rows here."""
+        given = self.privacy or privacy_statements(self.epsilon, self.noise_plan, self.servers)
+        present = {row.model for row in self.rows}
+        return tuple(statement for statement in given if statement.model in present)
+
+    def of_model(self, model: str) -> tuple[Row, ...]:
+        """The rows of one model, by increasing n."""
+        return tuple(sorted((row for row in self.rows if row.model == model), key=lambda row: row.people))
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain lists, dicts, strings and finite numbers: the `data` of the JSON envelope."""
+        return {
+            "rows": [asdict(row) for row in self.rows],
+            "slopes": {model: self.slopes.get(model) for model in NOISY_MODELS},
+            "epsilon": self.epsilon,
+            "noise_plan": self.noise_plan,
+            "servers": self.servers,
+            "transport": self.transport,
+            "seconds": self.seconds,
+            "privacy": [asdict(statement) for statement in self.statements()],
+        }
+
+
+def summarise(absolute_errors: Sequence[float] | NDArray[Any]) -> tuple[float, float]:
+    """Mean and its standard error, from at least two trials: one trial has no error bar."""
+    errors = np.abs(np.asarray(absolute_errors, dtype=np.float64))
+    if errors.ndim != 1 or errors.size < 2:
+        raise InvalidParameter("an error bar needs at least two trials")
+    return float(errors.mean()), float(errors.std(ddof=1) / math.sqrt(errors.size))
+
+
+def fit_slope(people: Sequence[float] | NDArray[Any], errors: Sequence[float] | NDArray[Any]) -> float:
+    """Least squares of log10(error) on log10(n): 1/2 for sqrt(n), 0 for a constant."""
+    n, error = np.asarray(people, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    if n.shape != error.shape or n.ndim != 1 or np.unique(n).size < 2:
+        raise InvalidParameter("a slope needs the errors at two or more different numbers of people")
+    if not (np.all(np.isfinite(n)) and np.all(np.isfinite(error)) and np.all(n > 0) and np.all(error > 0)):
+        raise InvalidParameter("a slope on log axes needs positive numbers of people and positive errors")
+    x, y = np.log10(n), np.log10(error)
+    centred = x - x.mean()
+    return float(centred @ (y - y.mean()) / (centred @ centred))
+
+
+def fit_slopes(rows: Iterable[Row]) -> dict[str, float | None]:
+    """One fitted slope for each noisy model; None where the rows do not determine one."""
+    rows = tuple(rows)
+    return {model: _slope_or_none([row for row in rows if row.model == model]) for model in NOISY_MODELS}
+
+
+def _slope_or_none(rows: list[Row]) -> float | None:
+    try:
+        return fit_slope([row.people for row in rows], [row.mean_abs_error for row in rows])
+    except InvalidParameter:
+        return None
+
+
+def privacy_statements(epsilon: float, noise_plan: str, servers: int) -> tuple[PrivacyStatement, ...]:
+    """What each trust model promises at this epsilon, for one count."""
+    return (
+        PrivacyStatement(
+            model="exact",
+            epsilon=None,
+            neighbours=NEIGHBOURS,
+            unit="no limit",
+            honest="everybody who sees a record or the answer",
+            kind="none",
+            words="No privacy: the true count is shown as it is. It is here only as a yardstick.",
+        ),
+        PrivacyStatement(
+            model="curator",
+            epsilon=epsilon,
+            neighbours=NEIGHBOURS,
+            unit="in total, for one count",
+            honest="the curator, who sees every record",
+            kind="pure",
+            words=f"Whoever sees the answer learns at most epsilon = {epsilon:g} about one person, however "
+            "much they compute. The curator sees every record, and must keep them secret.",
+        ),
+        PrivacyStatement(
+            model="local",
+            epsilon=epsilon,
+            neighbours=NEIGHBOURS,
+            unit="per report, and in total as each person sends one report for one count",
+            honest="nobody but one's own device",
+            kind="pure",
+            words="Each person's bit is randomized before it leaves the device. Everybody else together, "
+            f"the aggregator included, learns at most epsilon = {epsilon:g} about that person, however "
+            "much they compute.",
+        ),
+        _shared_statement(epsilon, noise_plan, servers),
+    )
+
+
+def _shared_statement(epsilon: float, noise_plan: str, servers: int) -> PrivacyStatement:
+    if noise_plan not in NOISE_PLANS:
+        raise InvalidParameter(f"a noise plan is one of {', '.join(NOISE_PLANS)}; got {noise_plan!s:.40}")
+    if noise_plan == "each-server":
+        honest = f"at least one of the {servers} share servers"
+        protection = (
+            f"Every server adds the full noise, so {_coalition(servers - 1)} on the wrong side can learn "
+            f"at most epsilon = {epsilon:g}, as long as the remaining one keeps to the protocol."
+        )
+    else:
+        honest = f"all {servers} share servers for epsilon = {epsilon:g}; one of them for a weaker epsilon"
+        protection = (
+            f"The servers divide the noise. Who sees only the answer learns at most epsilon = {epsilon:g}, "
+            f"but a server knows its own part of the noise, so {_weaker(epsilon, servers)}."
+        )
+    return PrivacyStatement(
+        model="shared",
+        epsilon=epsilon,
+        neighbours=NEIGHBOURS,
+        unit="in total, for one count",
+        honest=honest,
+        kind="computational",
+        words=f"No server sees a record, only a random-looking share of it. {protection} This holds "
+        "against adversaries of bounded computing power (Definition 9.4).",
+    )
+
+
+def _coalition(servers: int) -> str:
+    return "one server" if servers == 1 else f"{servers} servers"
+
+
+def _weaker(epsilon: float, servers: int) -> str:
+    """For one and for all but one server, the epsilon that is left against them."""
+    if epsilon < SMALLEST_COALITION_EPSILON:
+        return "against servers the promise is weaker"
+    sizes = sorted({1, servers - 1} - {0})
+    return " and ".join(
+        f"against {_coalition(size)} it is {coalition_epsilon(epsilon, (servers - size) / servers):.3g}"
+        for size in sizes
+    )

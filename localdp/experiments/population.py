@@ -1,0 +1,50 @@
+"""A made-up population, for demonstrations: nobody's records, so that everything about them may be shown."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
+from localdp.errors import InvalidParameter
+from localdp.randomness.source import RandomSource
+
+REGIONS = ("north", "east", "south", "west")
+
+SCHEMA = Schema(
+    {
+        "smoker": BitDomain(),
+        "age": IntegerDomain(0, 120),
+        "region": CategoryDomain(REGIONS),
+        "bmi": RealDomain(10.0, 60.0),
+    }
+)
+
+
+def made_up_people(people: int, source: RandomSource) -> Records:
+    """Three in ten smoke; ages from 18 to 89; four regions; body-mass index between 18 and 40."""
+    if people < 1:
+        raise InvalidParameter("a population has at least one person")
+    return Records.from_columns(
+        SCHEMA,
+        {
+            "smoker": source.below(10, people) < 3,
+            "age": 18 + source.below(72, people).astype(np.int64),
+            "region": source.below(len(REGIONS), people).astype(np.int64),
+            "bmi": 18.0 + source.below(2201, people).astype(np.float64) / 100.0,
+        },
+    )
+
+
+def dealt(records: Records, parties: int) -> list[Records]:
+    """The people dealt out to parties, in order, as evenly as possible."""
+    if not 1 <= parties <= records.people:
+        raise InvalidParameter("there must be at least one party, and one person for each")
+    bounds = [records.people * number // parties for number in range(parties + 1)]
+    return [records.slice(start, stop) for start, stop in zip(bounds, bounds[1:], strict=False)]
+
+
+def gathered_prefix(sizes: Sequence[int], people: int) -> int:
+    """How many of the first people there are to ask for `people` of them; refuses more than there are."""
+    if not 1 <= people <= sum(sizes):
+        raise InvalidParameter(f"there are {sum(sizes)} people, and {people} were asked for")
+    return people

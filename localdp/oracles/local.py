@@ -1,0 +1,93 @@
+"""The local oracle: statistical queries answered from randomized reports (section 12.1).
+
+Every query of a round is asked of its own random group of the people, so that nobody answers more than one query a
+round: splitting the people costs a factor m in variance, splitting epsilon would cost m squared.  With one query in the
+round everybody answers it, and a count of n bits has an error of order sqrt(n) / epsilon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.epsilon import Epsilon
+from localdp.cohorts import SEED_BYTES, Cohort, Split
+from localdp.domains import Schema
+from localdp.oracles.definition import Answer, Cost, checked_round, resolution_of
+from localdp.oracles.lr import LROracle, tally_of
+from localdp.oracles.party import Request
+from localdp.queries.statistical import StatisticalQuery
+from localdp.randomizers.definition import Estimate
+from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomness.source import RandomSource
+
+REQUEST_ID_BYTES = 16
+
+
+class LocalOracle:
+    """Asks the parties through an LR oracle, one one-bit report from each person and round."""
+
+    def __init__(
+        self, reports: LROracle, epsilon: Epsilon, source: RandomSource, cohort: Cohort | None = None
+    ) -> None:
+        """`epsilon` is what each report may cost; `source` only makes request identifiers and public coins."""
+        self._reports = reports
+        self._epsilon = Epsilon.requested(epsilon)
+        self._source = source
+        self._cohort = cohort or Cohort(0, reports.people)
+        self.cost = Cost()
+
+    @property
+    def schema(self) -> Schema:
+        """What queries may be about."""
+        return self._reports.schema
+
+    @property
+    def people(self) -> int:
+        """How many people the answers are about."""
+        return self._cohort.stop - self._cohort.start
+
+    @property
+    def claim(self) -> PrivacyClaim:
+        """Pure, and nobody has to be trusted but one's own party."""
+        return PrivacyClaim(
+            "local",
+            self.cost.epsilon_per_person,
+            Strength.PURE,
+            "everybody outside the person's own party, the aggregator included",
+            "Nobody else has to be honest.",
+        )
+
+    def answer(self, queries: Sequence[str | StatisticalQuery]) -> list[Answer]:
+        """The means, estimated from one bit of each person."""
+        checked = checked_round(queries, self.schema)
+        moved = self._reports.bytes_moved
+        seed = self._source.raw("u1", SEED_BYTES).tobytes()
+        answers = [
+            self._one(query, self._group(seed, part, len(checked))) for part, query in enumerate(checked)
+        ]
+        self.cost = self.cost.after_round(len(checked), self._epsilon, self._reports.bytes_moved - moved)
+        return answers
+
+    def _group(self, seed: bytes, part: int, parts: int) -> Cohort:
+        if parts == 1:
+            return self._cohort
+        return Cohort(self._cohort.start, self._cohort.stop, Split(seed, parts, part))
+
+    def _one(self, query: StatisticalQuery, group: Cohort) -> Answer:
+        randomizer = OneBitRandomizer(self._epsilon, resolution_of(query))
+        identifier = self._source.raw("u1", REQUEST_ID_BYTES).tobytes()
+        tally = tally_of(self._reports, Request(identifier, query.text, randomizer), group)
+        return self._extrapolated(query.text, randomizer.estimate(tally))
+
+    def _extrapolated(self, text: str, estimate: Estimate) -> Answer:
+        """From the group that was asked to all the people: a sample without replacement."""
+        sampling = estimate.variance_population - estimate.variance_empirical
+        left_out = 1 - estimate.reports / self.people
+        if left_out > 0:
+            inside = min(max(estimate.value, 0.0), 1.0)
+            sampling = inside * (1 - inside) / estimate.reports
+        empirical = estimate.variance_empirical + left_out * sampling
+        return Answer(
+            text, estimate.value, self.people, estimate.reports, empirical, estimate.variance_population
+        )

@@ -1,0 +1,130 @@
+"""A party: it holds people's records, and answers for them through local randomizers, within their budgets.
+
+On a request it type-checks the query, takes the epsilon from the randomizer's own law, charges the ledger, and only
+then draws.  The coins of person i are a function of the party's secret key, the canonical bytes of the request and i:
+the same request has the same report, at no further charge and without a stored answer, and different requests
+never share coins.
+
+This is the whole of the party's behaviour, without network or disk; `parties.agent` puts it behind gRPC with a
+durable ledger.  In process and over gRPC the same requests therefore give bit-identical reports.
+
+Checked in tests/unit/oracles/test_party.py, tests/contract/test_lr_oracle.py and tests/fault/.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import Charge, Ledger
+from localdp.cohorts import Cohort
+from localdp.domains import Records
+from localdp.errors import InvalidParameter, PolicyRefused, UnknownIndex
+from localdp.framing import digest
+from localdp.queries.statistical import StatisticalQuery
+from localdp.randomizers.definition import MeanRandomizer, Reports
+from localdp.randomness.keys import derive_key
+from localdp.randomness.lanes import LanedSource
+from localdp.sharing import additive
+from localdp.sharing.collection import Collection
+from localdp.sharing.share_server import ShareBatch
+
+SHORTEST_REQUEST_ID = 16
+LONGEST_REQUEST_ID = 64
+SECRET_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call of the LR oracle: apply this randomizer to this query of each person's record."""
+
+    request_id: bytes
+    query: str  # text; the party parses and checks it against its own schema
+    randomizer: MeanRandomizer
+
+    def __post_init__(self) -> None:
+        if not SHORTEST_REQUEST_ID <= len(self.request_id) <= LONGEST_REQUEST_ID:
+            raise InvalidParameter(
+                f"a request identifier has {SHORTEST_REQUEST_ID} to {LONGEST_REQUEST_ID} bytes"
+            )
+
+    def digest(self, query: StatisticalQuery) -> bytes:
+        """What names the request in the ledger and keys its coins."""
+        return digest(
+            b"localdp request v1", self.request_id, query.text.encode(), self.randomizer.canonical.encode()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a party answers at all."""
+
+    largest_epsilon: Epsilon = Epsilon.requested(10)  # per request and person
+    minimum_batch: int = 2  # of a collection by share servers
+
+
+class Party:
+    """Records, a secret key, a ledger and a policy."""
+
+    def __init__(
+        self, name: str, records: Records, secret: bytes, ledger: Ledger, policy: Policy | None = None
+    ) -> None:
+        if len(secret) != SECRET_BYTES:
+            raise InvalidParameter(f"a party's secret key has {SECRET_BYTES} bytes")
+        self.name = name
+        self.records = records
+        self.ledger = ledger
+        self.policy = policy or Policy()
+        self._secret = secret
+
+    @property
+    def people(self) -> int:
+        """How many people the party holds records of."""
+        return self.records.people
+
+    def randomize(self, request: Request, cohort: Cohort) -> Reports:
+        """Charge, draw and return one report for each person of the cohort."""
+        query = StatisticalQuery.parse(request.query, self.records.schema)
+        if query.kind != "bit" and request.randomizer.resolution == 1:
+            raise InvalidParameter("this query has values between 0 and 1: it needs a randomizer on a grid")
+        name = request.digest(query)
+        cost = request.randomizer.epsilon
+        self._charge(name, cohort, cost, f"{request.randomizer.canonical} of {query.text}")
+        values = query.encode(self._of(cohort), request.randomizer.resolution)
+        coins = LanedSource(derive_key(self._secret, b"reports", name), cohort.lanes())
+        return request.randomizer.randomize(values, coins)
+
+    def share(self, collection: Collection, cohort: Cohort) -> list[ShareBatch]:
+        """Charge, encode and split the values of the cohort: one batch for each share server."""
+        query = StatisticalQuery.parse(collection.query, self.records.schema)
+        if query.kind != "bit" and collection.resolution == 1:
+            raise InvalidParameter("this query has values between 0 and 1: it needs a collection on a grid")
+        if collection.minimum_batch < self.policy.minimum_batch:
+            raise PolicyRefused(f"the minimum batch must be at least {self.policy.minimum_batch}")
+        if collection.people_of(self.name) != self.people:
+            raise InvalidParameter("the collection is wrong about how many people this party speaks for")
+        name = collection.digest
+        self._charge(
+            name, cohort, collection.epsilon, f"{collection.plan.value} collection of {query.text}"
+        )
+        values = query.encode(self._of(cohort), collection.resolution)
+        coins = LanedSource(derive_key(self._secret, b"shares", name), cohort.lanes())
+        shares = additive.split(values, len(collection.servers), coins)
+        return [ShareBatch(name, self.name, cohort, part) for part in shares]
+
+    def _charge(self, name: bytes, cohort: Cohort, cost: Epsilon, purpose: str) -> None:
+        if cohort.stop > self.people:
+            raise UnknownIndex(
+                f"the cohort ends at {cohort.stop}, but the party holds {self.people} people"
+            )
+        if cost > self.policy.largest_epsilon:
+            raise PolicyRefused(
+                f"this report would cost epsilon {cost}; the party allows {self.policy.largest_epsilon} a request"
+            )
+        self.ledger.charge(Charge(name, self.records.fingerprint(), cohort, cost, purpose))
+
+    def _of(self, cohort: Cohort) -> Records:
+        selection = cohort.selection()
+        if isinstance(selection, slice):
+            return self.records.slice(cohort.start, cohort.stop)
+        return self.records.take(selection)

@@ -1,0 +1,7 @@
+"""Statistical queries as data: syntax, text, types on a schema, and evaluation on whole tables."""
+
+from localdp.queries.parser import parse
+from localdp.queries.statistical import StatisticalQuery, check
+from localdp.queries.text import to_text
+
+__all__ = ["StatisticalQuery", "check", "parse", "to_text"]

@@ -1,0 +1,170 @@
+"""The static types of expressions: what a query means on a schema, before any record is seen.
+
+A query is of kind "bit" (a condition) or "unit" (a clipped number); anything else is refused, with why.
+Numbers carry the interval that the bounds of the schema imply.
+
+Claim.  An expression that `kind_of` accepts evaluates without error, overflow or NaN on every table of that
+schema.  Checked in tests/unit/queries/test_checking.py and test_evaluate.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from fractions import Fraction
+
+from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Schema
+from localdp.errors import QueryRefused
+from localdp.queries.arithmetic import affine
+from localdp.queries.expressions import (
+    And,
+    Clip,
+    Column,
+    Compare,
+    Expression,
+    Label,
+    Linear,
+    Member,
+    Not,
+    Number,
+    Numeric,
+    Or,
+    Truth,
+)
+from localdp.queries.kinds import BitType, CategoryType, Kind, LabelType, NumberType, Type, UnitType
+from localdp.queries.text import to_text
+from localdp.queries.tokens import LONGEST_TEXT
+
+_LARGEST_SUM = 10**300  # of absolute values in a linear form: no partial sum of doubles overflows below it
+_MOST_SUGGESTIONS = 1024  # names compared when looking for the nearest: a bound on the work of a refusal
+
+
+def kind_of(expression: Expression, schema: Schema) -> Kind:
+    """The kind of a well-typed query, or `QueryRefused`."""
+    if not isinstance(expression, Expression):
+        raise QueryRefused("a query is an expression; parse its text first")
+    if len(to_text(expression)) > LONGEST_TEXT:
+        raise QueryRefused(f"the canonical text of a query is at most {LONGEST_TEXT} characters long")
+    match type_of(expression, schema):
+        case BitType():
+            return "bit"
+        case UnitType():
+            return "unit"
+        case NumberType():
+            raise QueryRefused(f"{_shown(expression)} is a number: compare it, or clip(...) it to [0, 1]")
+        case other:
+            raise QueryRefused(f"{_shown(expression)} is {other}: compare it to make a condition")
+
+
+def type_of(expression: Expression, schema: Schema) -> Type:
+    """The type of an expression over the columns of a schema."""
+    match expression:
+        case Column(name):
+            return _column_type(name, schema)
+        case And(operands) | Or(operands):
+            _require_bits(operands, schema)
+        case Not(operand):
+            _require_bits((operand,), schema)
+        case Compare():
+            _check_comparison(expression, schema)
+        case Member(column, labels):
+            _check_member(column, labels, schema)
+        case Label(text):
+            return LabelType(text)
+        case Number() | Linear():
+            return _number_type(expression, schema)
+        case Clip(operand):
+            _number_type(operand, schema)
+            return UnitType()
+        case Truth():
+            pass
+    return BitType()
+
+
+def _column_type(name: str, schema: Schema) -> Type:
+    if name not in schema:
+        raise QueryRefused(f"there is no column {name!r}{_nearest(name, schema.names)}")
+    match schema[name]:
+        case BitDomain():
+            return BitType()
+        case CategoryDomain() as domain:
+            return CategoryType(domain)
+        case IntegerDomain(low, high) | RealDomain(low, high):
+            return NumberType(Fraction(low), Fraction(high))
+        case _:
+            raise QueryRefused(f"queries cannot ask about a column such as {name!r} yet")
+
+
+def _number_type(operand: Numeric, schema: Schema) -> NumberType:
+    low, coefficients = affine(operand)
+    high, magnitude = low, abs(low)
+    for column, coefficient in coefficients.items():
+        bounds = _bounds(column, schema)
+        ends = sorted((coefficient * bounds.low, coefficient * bounds.high))
+        low, high, magnitude = low + ends[0], high + ends[1], magnitude + max(map(abs, ends))
+    if magnitude > _LARGEST_SUM:
+        raise QueryRefused(f"{_shown(operand)} may be too large for a double")
+    return NumberType(low, high)
+
+
+def _bounds(column: str, schema: Schema) -> NumberType:
+    match _column_type(column, schema):
+        case NumberType() as numbers:
+            return numbers
+        case BitType():
+            return NumberType(Fraction(0), Fraction(1))
+        case _:
+            raise QueryRefused(f"column {column!r} is a category: there is no arithmetic on it")
+
+
+def _require_bits(operands: Iterable[Expression], schema: Schema) -> None:
+    for operand in operands:
+        if not isinstance(type_of(operand, schema), BitType):
+            raise QueryRefused(
+                f"{_shown(operand)} is not true or false: `and`, `or` and `not` need conditions"
+            )
+
+
+def _check_comparison(comparison: Compare, schema: Schema) -> None:
+    left, right = type_of(comparison.left, schema), type_of(comparison.right, schema)
+    if not _comparable(left, right):
+        raise QueryRefused(f"{_shown(comparison)} compares {left} with {right}")
+    numbers = isinstance(left, NumberType) or isinstance(right, NumberType)
+    if comparison.op not in ("==", "!=") and not numbers:
+        raise QueryRefused(f"{_shown(comparison)}: only numbers are ordered; use == or !=")
+
+
+def _comparable(left: Type, right: Type) -> bool:
+    match left, right:
+        case (NumberType() | BitType(), NumberType() | BitType()):
+            return True
+        case (CategoryType(domain), LabelType(text)) | (LabelType(text), CategoryType(domain)):
+            _require_label(text, domain)
+            return True
+        case _:
+            return isinstance(left, CategoryType) and left == right
+
+
+def _check_member(column: str, labels: tuple[str, ...], schema: Schema) -> None:
+    category = _column_type(column, schema)
+    if not isinstance(category, CategoryType):
+        raise QueryRefused(f"column {column!r} is {category}: `in` needs a category")
+    for label in labels:
+        _require_label(label, category.domain)
+
+
+def _require_label(text: str, domain: CategoryDomain) -> None:
+    if domain.code(text) is None:
+        raise QueryRefused(
+            f"there is no label {text!r:.80} in that category{_nearest(text, domain.labels)}"
+        )
+
+
+def _nearest(word: str, known: tuple[str, ...]) -> str:
+    nearest = get_close_matches(word, known[:_MOST_SUGGESTIONS], n=1)
+    return f"; did you mean {nearest[0]!r:.80}?" if nearest else ""
+
+
+def _shown(expression: Expression) -> str:
+    text = to_text(expression)
+    return f"`{text}`" if len(text) <= 80 else f"`{text[:77]}...`"

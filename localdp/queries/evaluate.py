@@ -1,0 +1,127 @@
+"""Evaluation of checked expressions on whole tables: a few numpy calls for any number of people.
+
+The expression must have a kind on the schema of the records (`checking.kind_of`); `StatisticalQuery` sees
+to that.  How numbers are compared is said in `comparing`.  Checked in tests/unit/queries/test_evaluate.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.domains import CategoryDomain, Records, Schema
+from localdp.errors import QueryRefused
+from localdp.queries.comparing import compare_numbers, real_values
+from localdp.queries.expressions import (
+    And,
+    Clip,
+    Column,
+    Compare,
+    Condition,
+    Label,
+    Member,
+    Not,
+    Number,
+    Numeric,
+    Operand,
+    Or,
+    Truth,
+)
+
+
+def evaluate(expression: Condition | Clip, records: Records) -> NDArray[Any]:
+    """One truth value, or one double in [0, 1], for each person; possibly a read-only view of a column."""
+    if isinstance(expression, Clip):
+        return clipped(expression, records)
+    return condition(expression, records)
+
+
+def clipped(expression: Clip, records: Records) -> NDArray[np.float64]:
+    """max(0, min(1, operand)) in doubles."""
+    values = np.broadcast_to(real_values(expression.operand, records), records.people)
+    result: NDArray[np.float64] = np.clip(values, 0.0, 1.0)
+    return result
+
+
+def condition(expression: Condition, records: Records) -> NDArray[np.bool_]:
+    """Whether the condition is true, for each person."""
+    match expression:
+        case Column(name):
+            return records.column(name)
+        case Truth(value):
+            return np.full(records.people, value)
+        case Compare():
+            return _compare(expression, records)
+        case Member(column, labels):
+            return _member(column, labels, records)
+        case Not(operand):
+            return np.logical_not(condition(operand, records))
+        case And(operands) | Or(operands):
+            return _fold(
+                np.logical_and if isinstance(expression, And) else np.logical_or, operands, records
+            )
+        case _:
+            assert_never(expression)
+
+
+def _fold(join: Callable[..., Any], operands: tuple[Condition, ...], records: Records) -> NDArray[np.bool_]:
+    first, second, *rest = operands
+    result: NDArray[np.bool_] = join(condition(first, records), condition(second, records))
+    for operand in rest:
+        join(result, condition(operand, records), out=result)
+    return result
+
+
+def _compare(comparison: Compare, records: Records) -> NDArray[np.bool_]:
+    left, right = comparison.left, comparison.right
+    domain = _category(left, records.schema) or _category(right, records.schema)
+    if domain is None:
+        return compare_numbers(comparison.op, _numeric(left), _numeric(right), records)
+    same: NDArray[np.bool_] = np.equal(_codes(left, domain, records), _codes(right, domain, records))
+    return same if comparison.op == "==" else np.logical_not(same)
+
+
+def _member(column: str, labels: tuple[str, ...], records: Records) -> NDArray[np.bool_]:
+    domain = _category(Column(column), records.schema)
+    if domain is None:
+        raise QueryRefused(f"column {column!r} is not a category")
+    chosen = np.zeros(len(domain.labels), dtype=np.bool_)
+    chosen[[_code(label, domain) for label in labels]] = True
+    members: NDArray[np.bool_] = chosen[records.column(column)]
+    return members
+
+
+def _category(operand: Operand, schema: Schema) -> CategoryDomain | None:
+    domain = schema[operand.name] if isinstance(operand, Column) else None
+    return domain if isinstance(domain, CategoryDomain) else None
+
+
+def _codes(operand: Operand, domain: CategoryDomain, records: Records) -> Any:
+    match operand:
+        case Column(name):
+            return records.column(name)
+        case Label(text):
+            return _code(text, domain)
+        case _:
+            raise QueryRefused("a category is compared with a label or a category")
+
+
+def _code(label: str, domain: CategoryDomain) -> int:
+    code = domain.code(label)
+    if code is None:
+        raise QueryRefused("there is no such label in the category")
+    return code
+
+
+def _numeric(operand: Operand) -> Numeric:
+    match operand:
+        case Truth(value):
+            return Number(Fraction(value))
+        case Label():
+            raise QueryRefused("a label is compared with a category")
+        case _:
+            return operand

@@ -1,0 +1,61 @@
+"""The static types of expressions on a schema: bit, category, label, number, clipped number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from localdp.domains import CategoryDomain
+
+Kind: TypeAlias = Literal["bit", "unit"]
+
+
+@dataclass(frozen=True, slots=True)
+class BitType:
+    """True or false; 1 or 0 in arithmetic."""
+
+    def __str__(self) -> str:
+        return "a bit"
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryType:
+    """One of the labels of a domain."""
+
+    domain: CategoryDomain
+
+    def __str__(self) -> str:
+        return f"a category of {len(self.domain.labels)} labels"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelType:
+    """A label that stands alone: it means something only beside a category."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return "a label"
+
+
+@dataclass(frozen=True, slots=True)
+class NumberType:
+    """A number from `low` to `high`, both included."""
+
+    low: Fraction
+    high: Fraction
+
+    def __str__(self) -> str:
+        return "a number"
+
+
+@dataclass(frozen=True, slots=True)
+class UnitType:
+    """A number clipped to [0, 1]."""
+
+    def __str__(self) -> str:
+        return "a clipped number"
+
+
+Type: TypeAlias = BitType | CategoryType | LabelType | NumberType | UnitType

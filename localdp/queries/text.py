@@ -1,0 +1,99 @@
+"""The canonical text of an expression, with no more parentheses than its tree needs.
+
+Claim.  parse(to_text(e)) == e for every expression whose text is within the parser's bound on length.
+Checked in tests/unit/queries/test_text.py.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from localdp.queries.expressions import (
+    MOST_DIGITS,
+    And,
+    Clip,
+    Column,
+    Compare,
+    Expression,
+    Label,
+    Linear,
+    Member,
+    Not,
+    Number,
+    Or,
+    Truth,
+)
+
+_OR, _AND, _NOT, _TIGHT = range(4)  # how tightly a text binds
+
+
+def to_text(expression: Expression) -> str:
+    """The canonical text."""
+    return _text(expression)[0]
+
+
+def _text(expression: Expression) -> tuple[str, int]:
+    match expression:
+        case Or(operands):
+            return " or ".join(_within(operand, _AND) for operand in operands), _OR
+        case And(operands):
+            return " and ".join(_within(operand, _NOT) for operand in operands), _AND
+        case Not(operand):
+            return f"not {_within(operand, _NOT)}", _NOT
+        case Compare(op, left, right):
+            return f"{to_text(left)} {op} {to_text(right)}", _TIGHT
+        case Clip(operand):
+            return f"clip({to_text(operand)})", _TIGHT
+        case _:
+            return _leaf(expression), _TIGHT
+
+
+def _within(expression: Expression, least: int) -> str:
+    text, binds = _text(expression)
+    return text if binds >= least else f"({text})"
+
+
+def _leaf(expression: Column | Number | Label | Truth | Linear | Member) -> str:
+    match expression:
+        case Column(name):
+            return name
+        case Number(value):
+            return number_text(value)
+        case Label(text):
+            return _quoted(text)
+        case Truth(value):
+            return "true" if value else "false"
+        case Member(column, labels):
+            return f"{column} in {{{', '.join(map(_quoted, labels))}}}"
+        case Linear():
+            return _linear(expression)
+
+
+def number_text(value: Fraction) -> str:
+    """A decimal when one of few enough digits is exact, a fraction otherwise."""
+    scale = MOST_DIGITS - 1
+    scaled = abs(value) * 10**scale
+    digits = str(scaled.numerator).zfill(scale + 1)
+    whole, decimals = digits[:-scale], digits[-scale:].rstrip("0")
+    if scaled.denominator != 1 or len(whole) + len(decimals) > MOST_DIGITS:
+        return f"{value.numerator}/{value.denominator}"
+    sign = "-" if value < 0 else ""
+    return f"{sign}{whole}.{decimals}" if decimals else f"{sign}{whole}"
+
+
+def _quoted(label: str) -> str:
+    escaped = label.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _linear(form: Linear) -> str:
+    parts = [(coefficient < 0, _term(abs(coefficient), column)) for coefficient, column in form.terms]
+    if form.constant:
+        parts.append((form.constant < 0, number_text(abs(form.constant))))
+    (negative, first), *rest = parts
+    tail = "".join(f" - {part}" if minus else f" + {part}" for minus, part in rest)
+    return f"-{first}{tail}" if negative else f"{first}{tail}"
+
+
+def _term(coefficient: Fraction, column: str) -> str:
+    return column if coefficient == 1 else f"{number_text(coefficient)}*{column}"

@@ -1,0 +1,113 @@
+"""The words of the query language: a bounded text cut into tokens, each with its position.
+
+Every text of at most `LONGEST_TEXT` characters is either cut completely or refused at a named character;
+nothing is ever evaluated.  Checked in tests/unit/queries/test_parser.py.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from localdp.domains import RESERVED_WORDS, is_column_name
+from localdp.domains.columns import LONGEST_LABEL
+from localdp.domains.schema import LONGEST_NAME
+from localdp.errors import QueryRefused
+from localdp.queries.expressions import MOST_DIGITS
+
+LONGEST_TEXT = 4096
+_EXCERPT = 30  # characters shown on each side of a mistake
+
+_TOKEN = re.compile(
+    r"""
+      (?P<space>[ \t\r\n]+)
+    | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
+    | (?P<string>"(?:[^"\\]|\\["\\])*")
+    | (?P<sign>==|!=|<=|>=|[<>()+\-*/{},])
+    """,
+    re.VERBOSE,
+)
+_HINTS = {
+    "=": "equality is written ==",
+    "!": "negation is written `not`",
+    "'": 'labels are written between double quotes, as in "Paris"',
+    '"': "this label is not closed, or escapes something else than a quote or a backslash",
+    "&": "conjunction is written `and`",
+    "|": "disjunction is written `or`",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word: its kind is `number`, `name`, `string` or `end`, or the keyword or sign itself."""
+
+    kind: str
+    text: str
+    position: int
+
+
+def tokens(text: str) -> list[Token]:
+    """All tokens of a text, then one of kind `end`."""
+    if not isinstance(text, str):
+        raise QueryRefused("a query is text")
+    if len(text) > LONGEST_TEXT:
+        raise QueryRefused(f"a query is at most {LONGEST_TEXT} characters long; this one has {len(text)}")
+    found: list[Token] = []
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise refused(text, position, _HINTS.get(text[position], "this character means nothing here"))
+        if match.lastgroup != "space":
+            found.append(_token(text, match))
+        position = match.end()
+    return [*found, Token("end", "", len(text))]
+
+
+def _token(text: str, match: re.Match[str]) -> Token:
+    word, position = match.group(), match.start()
+    match match.lastgroup:
+        case "word" if word in RESERVED_WORDS:
+            return Token(word, word, position)
+        case "word":
+            if not is_column_name(word):
+                raise refused(text, position, f"a column name is at most {LONGEST_NAME} characters long")
+            return Token("name", word, position)
+        case "string":
+            return Token("string", _unquoted(text, word, position), position)
+        case "number":
+            return Token("number", word, position)
+        case _:
+            return Token(word, word, position)
+
+
+def _unquoted(text: str, literal: str, position: int) -> str:
+    label = re.sub(r"\\(.)", r"\1", literal[1:-1])
+    if len(label) > LONGEST_LABEL:
+        raise refused(text, position, f"a label is at most {LONGEST_LABEL} characters long")
+    if not label.isprintable():
+        raise refused(text, position, "a label holds printable characters only")
+    return label
+
+
+def number_value(literal: str) -> Fraction:
+    """The exact value of a decimal literal; its size is bounded before any power is computed."""
+    mantissa, _, exponent = literal.lower().partition("e")
+    whole, _, decimals = mantissa.partition(".")
+    if len(whole) + len(decimals) > MOST_DIGITS:
+        raise QueryRefused(f"a number has at most {MOST_DIGITS} digits")
+    if len(exponent) > 3 or abs(int(exponent or "0")) > MOST_DIGITS:
+        raise QueryRefused(f"an exponent is at most {MOST_DIGITS}, written with one or two digits")
+    return Fraction(int(whole + decimals)) * Fraction(10) ** (int(exponent or "0") - len(decimals))
+
+
+def refused(text: str, position: int, reason: str) -> QueryRefused:
+    """The refusal with the reason, the position (from 1) and a caret under it."""
+    start = max(0, position - _EXCERPT)
+    excerpt = text[start : position + _EXCERPT]
+    # Control characters of a hostile text must not reach a terminal or a log.
+    shown = "".join(character if character.isprintable() else "?" for character in excerpt)
+    caret = " " * (position - start)
+    return QueryRefused(f"{reason}, at character {position + 1}:\n    {shown}\n    {caret}^")

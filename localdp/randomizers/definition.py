@@ -1,0 +1,175 @@
+"""Local randomizers: Definition 12.1, and what one must own to be useful at both ends.
+
+Definition 12.1 (epsilon-local randomizer).  R : X -> W is epsilon-local when
+P[R(x) = w] <= exp(epsilon) P[R(x') = w] for all inputs x, x' and all outputs w.
+
+One frozen object owns its integer law, the epsilon that follows from that law, the draw at the party, the packed
+form of a report, and the tally and the estimator at the aggregator; no end recomputes what the other knows.  Inputs are
+the integers 0 .. inputs - 1.  Reports of any number of workers are summed up in a `Tally`, whose merging is exact and in
+any order.
+
+Checked for every randomizer by tests/contract/test_randomizer.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.errors import InvalidParameter
+from localdp.randomness.source import Integers, RandomSource
+
+Values = NDArray[Any]
+Reports = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Integer sums over reports: all that an estimator needs, and all that is kept."""
+
+    randomizer: LocalRandomizer
+    reports: int
+    sums: Integers
+
+    def merge(self, other: Tally) -> Tally:
+        """The tally of both sets of reports."""
+        if other.randomizer != self.randomizer:
+            raise InvalidParameter("tallies of different randomizers cannot be merged")
+        return Tally(self.randomizer, self.reports + other.reports, self.sums + other.sums)
+
+
+class LocalRandomizer(Hashable, Protocol):
+    """An epsilon-local randomizer on the inputs 0 .. inputs - 1."""
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """Privacy loss of one report, in nats, replace-one neighbours: derived from the integer law, rounded up."""
+        ...
+
+    @property
+    def inputs(self) -> int:
+        """How many different inputs there are."""
+        ...
+
+    @property
+    def report_bits(self) -> int:
+        """Size of one packed report, whatever the input."""
+        ...
+
+    @property
+    def canonical(self) -> str:
+        """Name and parameters as text: equal exactly for equal randomizers."""
+        ...
+
+    def randomize(self, values: Values, source: RandomSource) -> Reports:
+        """One report for each value, in order, along the first axis."""
+        ...
+
+    def law(self, value: int) -> dict[Hashable, Fraction]:
+        """The exact output law for one input; for small parameters."""
+        ...
+
+    def pack(self, reports: Reports) -> bytes:
+        """Reports as bytes; the length depends on their number alone."""
+        ...
+
+    def unpack(self, data: bytes, count: int) -> Reports:
+        """The reports again; raises `MalformedReport` unless the bytes are exactly `count` valid reports."""
+        ...
+
+    def tally(self, reports: Reports) -> Tally:
+        """What the aggregator keeps of the reports."""
+        ...
+
+
+class MeanRandomizer(LocalRandomizer, Protocol):
+    """A randomizer for the mean of a value in [0, 1]: input j stands for j / resolution."""
+
+    @property
+    def resolution(self) -> int:
+        """One less than the number of inputs."""
+        ...
+
+    def estimate(self, tally: Tally) -> Estimate:
+        """Unbiased estimate of the mean of input / resolution."""
+        ...
+
+    def variance(self, mean: float, mean_square: float) -> float:
+        """Variance of one debiased report about its person's value, averaged over people with these moments."""
+        ...
+
+
+class FrequencyRandomizer(LocalRandomizer, Protocol):
+    """A randomizer for the frequencies of all inputs: a frequency oracle."""
+
+    def estimate(self, tally: Tally) -> Frequencies:
+        """Unbiased estimate of the frequency of every input."""
+        ...
+
+    def variance(self, frequency: float) -> float:
+        """n times the variance of the estimate of an input of this frequency, for the empirical target."""
+        ...
+
+
+def _quantile(confidence: float) -> float:
+    if not 0 < confidence < 1:
+        raise InvalidParameter("a confidence lies strictly between 0 and 1")
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An unbiased estimate of a mean, with its variance for both targets.
+
+    The empirical target is the mean of the people who answered; the population target is the mean of the
+    distribution that they are a sample of, and has the sampling term on top.
+    """
+
+    value: float
+    reports: int
+    variance_empirical: float
+    variance_population: float
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error for the empirical target."""
+        return math.sqrt(self.variance_empirical)
+
+    def interval(self, confidence: float = 0.95, *, population: bool = False) -> tuple[float, float]:
+        """A normal confidence interval; not clipped, so that averages of estimates stay unbiased."""
+        variance = self.variance_population if population else self.variance_empirical
+        width = _quantile(confidence) * math.sqrt(variance)
+        return self.value - width, self.value + width
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frequencies:
+    """Unbiased estimates of many frequencies at once, with their variances for both targets."""
+
+    values: Floats
+    reports: int
+    variance_empirical: Floats
+    variance_population: Floats
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Standard errors for the empirical target."""
+        return np.sqrt(self.variance_empirical)
+
+    def intervals(
+        self, confidence: float = 0.95, *, population: bool = False, simultaneous: bool = False
+    ) -> tuple[Floats, Floats]:
+        """Normal confidence intervals: each by itself, or all at once by Bonferroni's inequality."""
+        variance = self.variance_population if population else self.variance_empirical
+        each = 1 - (1 - confidence) / len(self.values) if simultaneous else confidence
+        width = _quantile(each) * np.sqrt(variance)
+        return self.values - width, self.values + width

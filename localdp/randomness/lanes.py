@@ -1,0 +1,166 @@
+"""The source of an agent: every person has a lane, and draws the same coins whoever else is asked.
+
+Definition.  Call number c = 0, 1, 2, ... of a primitive has its own AES-CTR keystream, under a key derived
+from (key, c, retry).  With `width` draws for each lane, the draws of lane i stand at positions i * width ..
+(i + 1) * width - 1 of it.  Counter mode is seekable, so a lane is reached without making those before it.
+
+Claims.
+- A person's draws depend on (key, call number, index) alone: not on who else is asked, nor on order or
+  chunking.  So a retried request, cut up differently, returns the same reports.
+- Different keys, calls, retries and lanes share no block of keystream.
+- Constant work: a Bernoulli draw is one 64-bit word and one compare, in numpy, whatever its outcome.
+  `below` and `categorical` repeat a draw only with probability bound / 2**64.
+- Draws are ordered lane by lane: [lane 0's width draws, lane 1's, ...].  A count that is no multiple of the
+  number of lanes is refused, and with it the lazy samplers, whose work depends on their coins.
+Checked in tests/unit/randomness/test_lanes.py and tests/contract/test_random_source.py.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from localdp.errors import InvalidParameter
+from localdp.randomness.keys import derive_key
+from localdp.randomness.keystream import BLOCK_BYTES, CHUNK_BYTES, fill, keystream
+from localdp.randomness.source import Bits, IntegerLaw, Integers, Words
+from localdp.randomness.stream import checked_thresholds, raw_dtype, search_law
+from localdp.randomness.uniform import fold_words, require_bound, require_count
+
+LARGEST_LANE = (1 << 48) - 1
+_SPARSE_BYTES = 1 << 17  # A stretch of keystream that is cheaper to make whole than to key anew.
+
+
+def _as_lanes(lanes: range | Integers) -> range | Integers:
+    """The lanes as a range if they are consecutive, else as an array; no lane twice."""
+    indices = np.asarray(lanes, np.int64) if not isinstance(lanes, range) or lanes.step != 1 else lanes
+    if len(indices) == 0:
+        return range(0)
+    low, high = (indices[0], indices[-1]) if isinstance(indices, range) else (indices.min(), indices.max())
+    if low < 0 or high > LARGEST_LANE:
+        raise InvalidParameter(f"a lane lies between 0 and {LARGEST_LANE}")
+    if isinstance(indices, range):
+        return indices
+    if indices.ndim != 1:
+        raise InvalidParameter("lanes are a list of indices")
+    steps = np.diff(indices)
+    if (steps == 1).all():
+        return range(int(low), int(high) + 1)
+    if not (steps > 0).all() and not np.diff(np.sort(indices)).all():
+        raise InvalidParameter("a lane is listed twice, and would draw the same coins twice")
+    return indices
+
+
+class LanedSource:
+    """A `RandomSource` for one request: lane i of it belongs to person i."""
+
+    def __init__(self, key: bytes, lanes: range | Integers) -> None:
+        self._key = derive_key(key, b"laned source")
+        self._lanes = _as_lanes(lanes)
+        self._calls = 0
+
+    def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
+        """Independent uniform unsigned integers of the width of `dtype`."""
+        kind = raw_dtype(dtype)
+        call, width = self._next_call(count)
+        return self._draw(kind, call, 0, width, self._lanes)
+
+    def bernoulli(self, threshold: int | Words, count: int) -> Bits:
+        """True with probability exactly threshold / 2**64, in constant work."""
+        checked = checked_thresholds(threshold, count)
+        call, width = self._next_call(count)
+        drawn = np.empty(count, np.bool_)
+        for part, words in self._blocks(np.dtype(np.uint64), call, 0, width, self._lanes):
+            limit = np.uint64(checked) if isinstance(checked, int) else checked[part]
+            drawn[part] = words < limit
+        return drawn
+
+    def below(self, bound: int, count: int) -> Words:
+        """Exactly uniform integers on 0 .. bound - 1."""
+        require_bound(bound)
+        call, width = self._next_call(count)
+        kind = np.dtype(np.uint64)
+        drawn, rejected = fold_words(self._draw(kind, call, 0, width, self._lanes), bound)
+        retry = 0
+        while rejected.size:
+            retry += 1
+            drawn[rejected], again = fold_words(self._redraw(call, retry, width, rejected), bound)
+            rejected = rejected[again]
+        return drawn
+
+    def categorical(self, law: IntegerLaw, count: int) -> Integers:
+        """Indices into the law's weights, each with probability exactly weight / total."""
+        return search_law(law, self.below(law.total, count))
+
+    def _next_call(self, count: int) -> tuple[int, int]:
+        """The number of this call, and the draws that each lane gets."""
+        require_count(count)
+        if count and (not len(self._lanes) or count % len(self._lanes)):
+            raise InvalidParameter("the number of draws must be a multiple of the number of lanes")
+        self._calls += 1
+        return self._calls - 1, count // max(1, len(self._lanes))
+
+    def _redraw(self, call: int, retry: int, width: int, positions: Integers) -> Words:
+        """The words of a retry stream at the given positions of the output."""
+        rows, inverse = np.unique(positions // width, return_inverse=True)
+        lanes = np.array([self._lanes[row] for row in rows], np.int64)
+        words = self._draw(np.dtype(np.uint64), call, retry, width, _as_lanes(lanes))
+        return words.reshape(len(rows), width)[inverse, positions % width]
+
+    def _draw(
+        self, kind: np.dtype[Any], call: int, retry: int, width: int, lanes: range | Integers
+    ) -> NDArray[Any]:
+        drawn = np.empty(len(lanes) * width, kind)
+        for part, words in self._blocks(kind, call, retry, width, lanes):
+            drawn[part] = words
+        return drawn
+
+    def _blocks(
+        self, kind: np.dtype[Any], call: int, retry: int, width: int, lanes: range | Integers
+    ) -> Iterator[tuple[Any, NDArray[Any]]]:
+        """Pieces of the output: where they stand in it, and their words.  Valid until the next."""
+        stream = _Stream(derive_key(self._key, call.to_bytes(8, "big"), retry.to_bytes(8, "big")))
+        if not width or not len(lanes):
+            return iter(())
+        if isinstance(lanes, range):
+            return stream.run(kind, lanes.start * width, len(lanes) * width)
+        return stream.scattered(kind, width, lanes)
+
+
+class _Stream:
+    """One sub-keystream, read at any place."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key[:16]
+
+    def run(self, kind: np.dtype[Any], first: int, count: int) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """The words first .. first + count - 1, in pieces of one chunk."""
+        first_block, skipped = divmod(first * kind.itemsize, BLOCK_BYTES)
+        cipher = keystream(self._key, first_block)
+        if skipped:
+            fill(cipher, np.empty(skipped, np.uint8))
+        step = CHUNK_BYTES // kind.itemsize
+        buffer = np.empty(min(count, step), kind)
+        for start in range(0, count, step):
+            words = buffer[: min(step, count - start)]
+            fill(cipher, words.view(np.uint8))
+            yield slice(start, start + len(words)), words
+
+    def scattered(
+        self, kind: np.dtype[Any], width: int, lanes: Integers
+    ) -> Iterator[tuple[Integers, NDArray[Any]]]:
+        """The words of single lanes: a stretch of keystream is made whole where it holds a wanted lane."""
+        stretch = max(1, _SPARSE_BYTES // (width * kind.itemsize))
+        order = np.argsort(lanes, kind="stable")
+        numbers = lanes[order] // stretch
+        cuts = np.flatnonzero(np.diff(numbers)) + 1
+        within = np.arange(width)
+        for places in np.split(order, cuts):
+            wanted = lanes[places]
+            first, last = int(wanted[0]), int(wanted[-1])
+            made = np.concatenate(
+                [w.copy() for _, w in self.run(kind, first * width, (last - first + 1) * width)]
+            )
+            rows = made.reshape(-1, width)[wanted - first]
+            yield (places[:, None] * width + within).ravel(), rows.ravel()

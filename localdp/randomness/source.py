@@ -1,0 +1,74 @@
+"""The interface through which every random choice enters the library.
+
+A `RandomSource` hands out whole arrays of draws.  Its probabilities are integers over 2**64, or integer
+weights: no floating-point number takes part in a draw (Mironov 2012).  Which source stands behind the
+interface decides what a draw is: a keystream in production, every possible coin in an exact test, a script
+in a forced test.
+
+The contract, in words:
+
+- `raw(dtype, count)`: independent uniform unsigned integers of that width (uint8, uint16, uint32 or
+  uint64).
+- `bernoulli(threshold, count)`: True with probability exactly threshold / 2**64; one threshold for all
+  draws, or one for each.
+- `below(bound, count)`: exactly uniform on 0 .. bound - 1, for 1 <= bound <= 2**64.
+- `categorical(law, count)`: index i with probability exactly law.weights[i] / law.total.
+
+Checked for every implementation by tests/contract/test_random_source.py.
+"""
+
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from localdp.errors import InvalidParameter
+
+WORD_BITS = 64
+WORD_RANGE = 1 << WORD_BITS
+
+Bits = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerLaw:
+    """A finite distribution given by non-negative integer weights whose total is at most 2**64."""
+
+    weights: tuple[int, ...]
+    cumulative: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.weights or min(self.weights) < 0:
+            raise InvalidParameter("a law needs at least one weight, and none below zero")
+        object.__setattr__(self, "cumulative", tuple(accumulate(self.weights)))
+        if not 0 < self.total <= WORD_RANGE:
+            raise InvalidParameter("the weights of a law must add up to between 1 and 2**64")
+
+    @property
+    def total(self) -> int:
+        """The sum of the weights: the denominator of every probability."""
+        return self.cumulative[-1]
+
+
+class RandomSource(Protocol):
+    """Where randomness comes from; see the module's text for the contract of each method."""
+
+    def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
+        """Independent uniform unsigned integers of the width of `dtype`."""
+        ...
+
+    def bernoulli(self, threshold: int | Words, count: int) -> Bits:
+        """True with probability exactly threshold / 2**64."""
+        ...
+
+    def below(self, bound: int, count: int) -> Words:
+        """Exactly uniform integers on 0 .. bound - 1."""
+        ...
+
+    def categorical(self, law: IntegerLaw, count: int) -> Integers:
+        """Indices into the law's weights, each with probability exactly weight / total."""
+        ...

@@ -1,0 +1,127 @@
+"""A party's agent: the LR oracle of Definition 12.2 as a gRPC service around `localdp.oracles.party.Party`.
+
+Requests are handled one after the other on one worker thread, because a party's ledger is a sequence; the event loop
+stays free for the network.  A request whose caller has gone or whose deadline has passed is not begun, so that no budget
+is spent on an answer that nobody waits for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import grpc
+
+from localdp.cohorts import Cohort
+from localdp.errors import DeadlineMissed, InvalidParameter
+from localdp.oracles.party import Party, Request
+from localdp.sharing.share_server import ShareBatch
+from parties import codec
+from parties.serving import CHANNEL_OPTIONS, CHUNK_BYTES
+from parties.shares.client import upload
+from parties.status import answering, error_of, streaming
+from parties.wire.v1 import oracle_pb2 as pb
+from parties.wire.v1 import oracle_pb2_grpc
+
+SERVICE_NAME = pb.DESCRIPTOR.services_by_name["LocalRandomizerOracleService"].full_name
+UPLOAD_SECONDS = 60.0
+
+_Result = TypeVar("_Result")
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
+    """Serves one party."""
+
+    def __init__(self, party: Party, share_servers: Mapping[str, str]) -> None:
+        """`share_servers` gives the address of each share server that the party is willing to upload to."""
+        self._party = party
+        self._addresses = dict(share_servers)
+        self._channels: dict[str, grpc.aio.Channel] = {}
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="party")
+
+    def register(self, server: grpc.aio.Server) -> None:
+        """Add the service to a server."""
+        oracle_pb2_grpc.add_LocalRandomizerOracleServiceServicer_to_server(self, server)
+
+    async def close(self) -> None:
+        """Let go of channels and the worker."""
+        for channel in self._channels.values():
+            await channel.close()
+        self._worker.shutdown(wait=True, cancel_futures=True)
+
+    @answering
+    async def Describe(self, request: pb.DescribeRequest, context: Context) -> pb.DescribeResponse:  # noqa: N802
+        """Who the party is."""
+        return pb.DescribeResponse(
+            name=self._party.name,
+            people=self._party.people,
+            schema=codec.schema_to_wire(self._party.records.schema),
+            budget_nanonats=self._party.ledger.limit.nanonats,
+            largest_request_nanonats=self._party.policy.largest_epsilon.nanonats,
+            share_servers=list(self._addresses),
+        )
+
+    @streaming
+    async def Randomize(  # noqa: N802
+        self, request: pb.RandomizeRequest, context: Context
+    ) -> AsyncIterator[pb.RandomizeResponse]:
+        """Reports of a cohort, in parts."""
+        asked, cohort = codec.request_from_wire(request)
+        for part in await self._work(context, lambda: self._packed_parts(asked, cohort)):
+            yield part
+
+    @answering
+    async def Contribute(self, request: pb.ContributeRequest, context: Context) -> pb.ContributeResponse:  # noqa: N802
+        """Upload shares to every server of the collection."""
+        collection = codec.collection_from_wire(request.collection)
+        cohort = codec.cohort_from_wire(request.cohort)
+        channels = [self._channel(name) for name in collection.servers]
+        batches = await self._work(context, lambda: self._party.share(collection, cohort))
+        counts = await asyncio.gather(
+            *(
+                self._upload(channel, name, batch)
+                for channel, name, batch in zip(channels, collection.servers, batches, strict=True)
+            )
+        )
+        return pb.ContributeResponse(counted=min(counts))
+
+    def _packed_parts(self, request: Request, cohort: Cohort) -> list[pb.RandomizeResponse]:
+        reports = self._party.randomize(request, cohort)
+        step = reports_per_part(request)
+        return [
+            pb.RandomizeResponse(reports=len(part), packed=request.randomizer.pack(part))
+            for part in (reports[first : first + step] for first in range(0, len(reports), step))
+        ]
+
+    async def _work(self, context: Context, job: Callable[[], _Result]) -> _Result:
+        def begin() -> _Result:
+            if context.cancelled() or (context.time_remaining() or 1.0) <= 0:
+                raise DeadlineMissed(
+                    "the caller was gone before the request was begun; nothing was charged"
+                )
+            return job()
+
+        return await asyncio.get_running_loop().run_in_executor(self._worker, begin)
+
+    def _channel(self, server: str) -> grpc.aio.Channel:
+        if server not in self._addresses:
+            raise InvalidParameter("the collection names a share server that this party does not upload to")
+        if server not in self._channels:
+            self._channels[server] = grpc.aio.insecure_channel(
+                self._addresses[server], options=CHANNEL_OPTIONS
+            )
+        return self._channels[server]
+
+    async def _upload(self, channel: grpc.aio.Channel, name: str, batch: ShareBatch) -> int:
+        try:
+            return await upload(channel, batch, UPLOAD_SECONDS)
+        except grpc.RpcError as failure:
+            raise error_of(failure, f"share server {name}") from None
+
+
+def reports_per_part(request: Request) -> int:
+    """How many reports fill one message."""
+    return max(8, CHUNK_BYTES * 8 // request.randomizer.report_bits // 8 * 8)

@@ -1,0 +1,209 @@
+"""What every command prints, and the code it exits with.
+
+The result goes to stdout, progress and errors to stderr.  With --json stdout holds one envelope alone:
+
+    {"schema_version": 1, "status": "ok", "exit_code": 0, "data": ...}
+    {"schema_version": 1, "status": "error", "exit_code": 5, "error_code": ..., "message": ..., "hint": ...}
+
+The messages of the library's own errors hold no private value (localdp/errors.py) and are shown.  Those of
+any other exception might, so only its type is; LOCALDP_DEBUG=1 shows the traceback, on stderr.  Of an
+OSError about a file the path is shown.
+Checked in tests/unit/command/test_output.py.
+"""
+
+from __future__ import annotations
+
+import json as json_text
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from localdp import errors
+
+SCHEMA_VERSION = 1
+DEBUG_VARIABLE = "LOCALDP_DEBUG"
+
+
+class ExitCode(IntEnum):
+    """Below 126, where shells keep their own."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    UNREACHABLE = 3
+    NOT_IN_TIME = 4  # a timeout, or a quorum that was not met
+    BUDGET = 5
+    BUG = 70
+
+
+class Outcome(NamedTuple):
+    """How one class of errors is told to a script and to a person."""
+
+    error_code: str
+    exit_code: ExitCode
+    hint: str
+
+
+OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
+    errors.LocalDpError: Outcome("failed", ExitCode.FAILED, "the message says what was refused"),
+    errors.InvalidParameter: Outcome(
+        "invalid_parameter", ExitCode.USAGE, "correct the parameter; --help lists what is accepted"
+    ),
+    errors.QueryRefused: Outcome(
+        "query_refused", ExitCode.USAGE, "correct the query; check the names and types of its columns"
+    ),
+    errors.InvalidRecord: Outcome(
+        "invalid_record", ExitCode.FAILED, "compare the party's data with the schema it declares"
+    ),
+    errors.UnknownIndex: Outcome(
+        "unknown_index", ExitCode.FAILED, "ask the party which people it holds, and ask for those"
+    ),
+    errors.BudgetExhausted: Outcome(
+        "budget_exhausted", ExitCode.BUDGET, "ask with a smaller epsilon, or ask people with budget left"
+    ),
+    errors.RecordsChanged: Outcome(
+        "records_changed", ExitCode.FAILED, "send a new request: it is charged again, on the records of now"
+    ),
+    errors.PolicyRefused: Outcome(
+        "policy_refused", ExitCode.FAILED, "stay within the party's policy, or ask its operator"
+    ),
+    errors.TooFewReports: Outcome(
+        "too_few_reports", ExitCode.FAILED, "wait for more reports; nothing was released"
+    ),
+    errors.CollectionClosed: Outcome(
+        "collection_closed", ExitCode.FAILED, "open a new collection; each one is released once"
+    ),
+    errors.UnknownCollection: Outcome(
+        "unknown_collection", ExitCode.FAILED, "check the collection's identifier and the server's address"
+    ),
+    errors.ShareMismatch: Outcome(
+        "share_mismatch", ExitCode.FAILED, "nothing was released; collect the reports again"
+    ),
+    errors.MalformedReport: Outcome(
+        "malformed_report", ExitCode.FAILED, "check that sender and receiver run the same version"
+    ),
+    errors.Unreachable: Outcome(
+        "unreachable", ExitCode.UNREACHABLE, "check that it runs, its address and its certificates"
+    ),
+    errors.DeadlineMissed: Outcome(
+        "deadline_missed", ExitCode.NOT_IN_TIME, "allow more time, or ask fewer people at once"
+    ),
+    errors.StorageFailed: Outcome(
+        "storage_failed",
+        ExitCode.FAILED,
+        "check the disk and the permissions of the ledger; nothing was answered",
+    ),
+    errors.CoinsExhausted: Outcome(
+        "coins_exhausted", ExitCode.FAILED, "use a source of randomness without a bound"
+    ),
+}
+_INTERRUPTED = Outcome("interrupted", ExitCode.FAILED, "run the command again")
+_FILES = Outcome("file_error", ExitCode.FAILED, "check the path and its permissions")
+_BUG = Outcome("bug", ExitCode.BUG, f"a bug in localdp: run again with {DEBUG_VARIABLE}=1 for a traceback")
+
+
+def outcome_of(error: BaseException) -> Outcome:
+    """The outcome of the nearest known class above the error's own; anything unknown is a bug."""
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return _INTERRUPTED
+    for kind in type(error).__mro__:
+        if kind in OUTCOMES:
+            return OUTCOMES[kind]
+    return _FILES if _is_about_a_file(error) else _BUG
+
+
+def message_of(error: BaseException) -> str:
+    """One line that is safe to show: printable, and without the text of an unknown exception."""
+    outcome = outcome_of(error)
+    if outcome is _INTERRUPTED:
+        return "interrupted"
+    if outcome is _BUG:
+        return f"unexpected {type(error).__name__}"
+    if outcome is _FILES and isinstance(error, OSError):
+        return _one_line(f"{os.strerror(error.errno or 0)}: {error.filename}")
+    return _one_line(str(error)) or type(error).__name__
+
+
+def envelope_ok(data: Any) -> dict[str, Any]:
+    """The envelope of a result."""
+    return {"schema_version": SCHEMA_VERSION, "status": "ok", "exit_code": int(ExitCode.OK), "data": data}
+
+
+def envelope_error(error: BaseException) -> dict[str, Any]:
+    """The envelope of a failure."""
+    outcome = outcome_of(error)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "status": "error",
+        "exit_code": int(outcome.exit_code),
+        "error_code": outcome.error_code,
+        "message": message_of(error),
+        "hint": outcome.hint,
+    }
+
+
+def print_envelope(envelope: dict[str, Any]) -> None:
+    """One JSON document on stdout, in ASCII so that no terminal's encoding can break it."""
+    sys.stdout.write(json_text.dumps(envelope, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def print_ok(data: Any) -> None:
+    """The result of a command that was asked for --json."""
+    print_envelope(envelope_ok(data))
+
+
+def stdout_console() -> Console:
+    """For results.  rich leaves out colour where stdout is no terminal, and heeds NO_COLOR."""
+    return Console()
+
+
+def stderr_console() -> Console:
+    """For progress and errors."""
+    return Console(stderr=True)
+
+
+@contextmanager
+def reporting(json: bool) -> Iterator[None]:
+    """Wraps a command's body (`with reporting(json): ...`): tells a failure, and exits with its code."""
+    try:
+        yield
+    except (typer.Exit, BrokenPipeError):
+        raise  # already told; and a closed pipe has nobody left to tell
+    except typer.BadParameter as error:
+        if not json:
+            raise  # typer shows its own usage line, and exits with 2
+        _tell(errors.InvalidParameter(error.format_message()), json)
+        raise typer.Exit(ExitCode.USAGE) from None
+    except (Exception, KeyboardInterrupt) as error:
+        _tell(error, json)
+        raise typer.Exit(int(outcome_of(error).exit_code)) from error
+
+
+def _tell(error: BaseException, json: bool) -> None:
+    if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
+        traceback.print_exception(error, file=sys.stderr)
+    if json:
+        print_envelope(envelope_error(error))
+        return
+    outcome = outcome_of(error)
+    line = Text.assemble(("error", "bold red"), f" {outcome.error_code}: {message_of(error)} ")
+    line.append(f"(hint: {outcome.hint})", style="dim")
+    stderr_console().print(line, soft_wrap=True)
+
+
+def _is_about_a_file(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno is not None and isinstance(error.filename, str)
+
+
+def _one_line(text: str) -> str:
+    """Without line breaks or control characters: what came over the network must not drive a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -1,0 +1,96 @@
+"""The comparison as a table for the terminal, grouped by model so that growth with n is read downwards.
+
+The table fits 80 columns; with 100 or more it gains the number of trials and a bar of the log error.
+Output that is not a terminal gets no colour (rich), and an encoding without Unicode gets plain ASCII.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from localdp.experiments.comparison import Comparison, Row
+from parties.report.wording import MISSING, number, setting, slope, title, with_error_bar
+
+ORDER = ("local", "shared", "curator", "exact")
+STYLES = {"local": "yellow", "shared": "cyan", "curator": "magenta", "exact": "green"}
+_WIDE_COLUMNS = 100
+_BAR_CELLS = 20
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """The table, then one line on how each model's error grows with n."""
+    unicode = not console.options.ascii_only
+    console.print(comparison_table(comparison, wide=console.width >= _WIDE_COLUMNS, unicode=unicode))
+    for model in ORDER[:-1]:
+        if comparison.of_model(model):
+            console.print(_growth(comparison, model))
+
+
+def comparison_table(comparison: Comparison, *, wide: bool = False, unicode: bool = True) -> Table:
+    """One section for each model, one line for each n."""
+    table = Table(
+        title=title(comparison),
+        caption=setting(comparison),
+        box=box.SIMPLE_HEAD if unicode else box.ASCII2,
+        pad_edge=False,
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("model", no_wrap=True)
+    for heading in ("people", "mean |error|", "predicted", "ratio", "lower bound"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    if wide:
+        table.add_column("trials", justify="right", no_wrap=True)
+        table.add_column("error, log scale", no_wrap=True)
+    for model in ORDER:
+        rows = comparison.of_model(model)
+        for position, row in enumerate(rows):
+            last = position == len(rows) - 1
+            table.add_row(*_cells(row, comparison, position == 0, wide, unicode), end_section=last)
+    return table
+
+
+def _cells(row: Row, comparison: Comparison, first: bool, wide: bool, unicode: bool) -> list[Text]:
+    style = STYLES[row.model]
+    cells = [
+        Text(row.model if first else "", style=f"bold {style}"),
+        Text(f"{row.people:,}"),
+        Text(
+            with_error_bar(row.mean_abs_error, row.standard_error, "±" if unicode else "+-"), style="bold"
+        ),
+        Text(number(row.predicted)),
+        Text(MISSING if row.ratio is None else f"{row.ratio:.3f}"),
+        Text(number(row.lower_bound)),
+    ]
+    if wide:
+        cells += [Text(f"{row.trials:,}"), Text(_bar(row, comparison, unicode), style=style)]
+    return cells
+
+
+def _bar(row: Row, comparison: Comparison, unicode: bool) -> str:
+    """Length by log10 of the error, from a tenth of the smallest one up to the largest."""
+    errors = [other.mean_abs_error for other in comparison.rows if other.mean_abs_error > 0]
+    if row.mean_abs_error <= 0:
+        return ""
+    low, high = math.log10(min(errors)) - 1, math.log10(max(errors))
+    cells = round(_BAR_CELLS * (math.log10(row.mean_abs_error) - low) / (high - low))
+    return ("█" if unicode else "#") * max(1, cells)
+
+
+def _growth(comparison: Comparison, model: str) -> Text:
+    line = Text()
+    line.append(f"{model:<8}", style=f"bold {STYLES[model]}")
+    fitted = comparison.slopes.get(model)
+    if fitted is None:
+        line.append("no slope: needs two or more different numbers of people, and errors above zero")
+    else:
+        meaning = "grows like sqrt(n)" if model == "local" else "does not depend on n"
+        line.append(
+            f"fitted slope {slope(fitted)}; theory {'+0.50' if model == 'local' else '+0.00'}: {meaning}"
+        )
+    return line

@@ -1,0 +1,48 @@
+"""How numbers and models are written in every report, so that table, plot and page agree."""
+
+from __future__ import annotations
+
+import math
+
+from localdp.experiments.comparison import Comparison
+
+MISSING = "-"
+_DIGITS = 4
+
+
+def number(value: float | None) -> str:
+    """Four significant digits, in plain form: 0.8509, 76.56, 7,656."""
+    if value is None:
+        return MISSING
+    if value == 0:
+        return "0"
+    if not 1e-6 <= abs(value) < 1e9:
+        return f"{value:.3e}"
+    return f"{value:,.{max(0, _DIGITS - 1 - _magnitude(value))}f}"
+
+
+def with_error_bar(mean: float, standard_error: float, plus_minus: str = "±") -> str:
+    """The mean to the last digit that the standard error, of two digits, leaves meaningful: 765.6 ± 9.1."""
+    if standard_error <= 0 or not 1e-6 <= standard_error < 1e9:
+        return f"{number(mean)} {plus_minus} {number(standard_error)}"
+    decimals = max(0, 1 - _magnitude(standard_error))
+    return f"{mean:,.{decimals}f} {plus_minus} {standard_error:,.{decimals}f}"
+
+
+def slope(value: float | None) -> str:
+    """Two decimals with a sign, and no negative zero."""
+    return MISSING if value is None else f"{round(value, 2) + 0.0:+.2f}"
+
+
+def title(comparison: Comparison) -> str:
+    """One line that says what was compared."""
+    return f"Error of one private count, epsilon = {comparison.epsilon:g}"
+
+
+def setting(comparison: Comparison) -> str:
+    """The parameters that every row shares."""
+    return f"{comparison.servers} share servers, noise plan {comparison.noise_plan}, {comparison.transport}"
+
+
+def _magnitude(value: float) -> int:
+    return math.floor(math.log10(abs(value)))

@@ -1,0 +1,63 @@
+"""A share server as a gRPC service around `localdp.sharing.share_server.ShareServer`.
+
+Handlers run on the event loop, one at a time: between two awaits nothing else touches the state, so a batch is counted
+whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+
+from localdp.sharing.share_server import ShareServer
+from parties import codec
+from parties.status import answering
+from parties.wire.v1 import share_server_pb2 as pb
+from parties.wire.v1 import share_server_pb2_grpc
+
+SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ShareServerService"].full_name
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
+    """Serves one share server."""
+
+    def __init__(self, server: ShareServer) -> None:
+        self._server = server
+
+    def register(self, server: grpc.aio.Server) -> None:
+        """Add the service to a server."""
+        share_server_pb2_grpc.add_ShareServerServiceServicer_to_server(self, server)
+
+    @answering
+    async def OpenCollection(  # noqa: N802
+        self, request: pb.OpenCollectionRequest, context: Context
+    ) -> pb.OpenCollectionResponse:
+        """Get ready for a collection."""
+        collection = codec.collection_from_wire(request.collection)
+        self._server.open(collection)
+        return pb.OpenCollectionResponse(digest=collection.digest)
+
+    @answering
+    async def UploadShares(  # noqa: N802
+        self, requests: AsyncIterator[pb.UploadSharesRequest], context: Context
+    ) -> pb.UploadSharesResponse:
+        """Add shares."""
+        counted = 0
+        async for request in requests:
+            counted += self._server.accept(codec.batch_from_wire(request))
+        return pb.UploadSharesResponse(counted=counted)
+
+    @answering
+    async def GetHolding(self, request: pb.GetHoldingRequest, context: Context) -> pb.GetHoldingResponse:  # noqa: N802
+        """Which reports the server holds."""
+        holding = self._server.holding(request.collection)
+        return pb.GetHoldingResponse(reports=holding.reports, accepted=holding.accepted)
+
+    @answering
+    async def Release(self, request: pb.ReleaseRequest, context: Context) -> pb.ReleaseResponse:  # noqa: N802
+        """The noisy sum."""
+        return pb.ReleaseResponse(noisy_sum=self._server.release(request.collection, request.accepted))

@@ -1,0 +1,191 @@
+"""Simulated parties as real processes on loopback: started, checked, and always cleaned up.
+
+`Simulation` is a context manager.  On the way in it starts share servers and agents through the nursery and waits until
+each answers its health check; on the way out, normally, by an exception or by Ctrl-C, every process ends and the
+directory with records and ledgers is removed.  If the launcher itself is killed, the nursery does the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.domains import Records
+from localdp.errors import DeadlineMissed, Unreachable
+from localdp.experiments.keyring import Keyring
+from parties.coordinator import Peer, RemoteParties, RemoteShareServers
+from parties.simulation.roles import HOST, AgentRole, Role, ShareServerRole, role_to_line, save_records
+
+START_SECONDS = 60.0
+STOP_SECONDS = 15.0
+
+
+class Simulation:
+    """Agents that hold the given records, and share servers, as processes of this machine."""
+
+    def __init__(
+        self,
+        records: Sequence[Records],
+        *,
+        budget: Epsilon,
+        servers: int = 2,
+        keyring: Keyring | None = None,
+        largest_request: Epsilon | None = None,
+    ) -> None:
+        """One agent for each element of `records`; every person may spend `budget` in total."""
+        self._records = records
+        self._budget = budget
+        self._largest = largest_request or budget
+        self._server_count = servers
+        self._keyring = keyring or Keyring.from_system()
+        self._cleanup = contextlib.ExitStack()
+        self.agents: list[Peer] = []
+        self.share_servers: list[Peer] = []
+        self.process_ids: list[int] = []
+
+    def __enter__(self) -> Simulation:
+        with contextlib.ExitStack() as stack:
+            self._start(stack)
+            self._cleanup = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._cleanup.close()
+
+    def _start(self, stack: contextlib.ExitStack) -> None:
+        directory = Path(tempfile.mkdtemp(prefix="localdp-"))
+        self._nursery = _Nursery(directory)
+        stack.callback(self._nursery.close)
+        self.share_servers = self._peers([self._server(number) for number in range(self._server_count)])
+        self.agents = self._peers([self._agent(number, directory) for number in range(len(self._records))])
+        self.parties = RemoteParties(self.agents)
+        stack.callback(self.parties.close)
+        self.shared = RemoteShareServers(self.parties, self.share_servers) if self.share_servers else None
+        if self.shared is not None:
+            stack.callback(self.shared.close)
+
+    def _server(self, number: int) -> ShareServerRole:
+        return ShareServerRole(server_name(number), self._keyring.server(number).hex())
+
+    def _agent(self, number: int, directory: Path) -> AgentRole:
+        path = directory / f"{party_name(number)}.npz"
+        save_records(self._records[number], path)
+        return AgentRole(
+            name=party_name(number),
+            secret=self._keyring.party(number).hex(),
+            records=str(path),
+            ledger=str(directory / f"{party_name(number)}.ledger"),
+            budget_nanonats=self._budget.nanonats,
+            largest_request_nanonats=self._largest.nanonats,
+            share_servers={peer.name: peer.address for peer in self.share_servers},
+        )
+
+    def _peers(self, roles: Sequence[Role]) -> list[Peer]:
+        started = self._nursery.start(roles)
+        self.process_ids += [pid for _, pid in started.values()]
+        peers = [Peer(role.name, f"{HOST}:{started[role.name][0]}") for role in roles]
+        for peer in peers:
+            wait_until_healthy(peer)
+        return peers
+
+
+def party_name(number: int) -> str:
+    """What the simulated party of that number is called."""
+    return f"party-{number}"
+
+
+def server_name(number: int) -> str:
+    """What the simulated share server of that number is called."""
+    return f"server-{number}"
+
+
+def wait_until_healthy(peer: Peer, timeout_seconds: float = START_SECONDS) -> None:
+    """Return when the peer says that it serves."""
+    with grpc.insecure_channel(peer.address) as channel:
+        try:
+            answer = health_pb2_grpc.HealthStub(channel).Check(
+                health_pb2.HealthCheckRequest(), timeout=timeout_seconds, wait_for_ready=True
+            )
+        except grpc.RpcError as failure:
+            raise Unreachable(f"{peer.name} did not become healthy ({failure.code().name})") from None
+    if answer.status != health_pb2.HealthCheckResponse.SERVING:
+        raise Unreachable(f"{peer.name} is up but does not serve")
+
+
+class _Nursery:
+    """The forking process, seen from the launcher."""
+
+    def __init__(self, directory: Path) -> None:
+        self._process = subprocess.Popen(  # noqa: S603 - our own module, in our own interpreter
+            [sys.executable, "-m", "parties.simulation.nursery", str(directory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C in the terminal is for the launcher alone
+            env={
+                **os.environ,
+                "GRPC_VERBOSITY": "NONE",
+                "OMP_NUM_THREADS": "1",
+                "OPENBLAS_NUM_THREADS": "1",
+            },
+        )
+        self._unread = b""
+
+    def start(self, roles: Iterable[Role]) -> dict[str, tuple[int, int]]:
+        """Start a process for each role; returns port and process id by name."""
+        waiting = {role.name for role in roles}
+        assert self._process.stdin is not None
+        self._process.stdin.write("".join(role_to_line(role) + "\n" for role in roles).encode())
+        self._process.stdin.flush()
+        started: dict[str, tuple[int, int]] = {}
+        deadline = time.monotonic() + START_SECONDS
+        while waiting - started.keys():
+            line = self._line(deadline)
+            if "failed" in line:
+                raise Unreachable(f"{line['name']} could not start ({line['failed']})")
+            started[line["name"]] = (line["port"], line["pid"])
+        return started
+
+    def _line(self, deadline: float) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        while b"\n" not in self._unread:
+            ready, _, _ = select.select(
+                [self._process.stdout], [], [], max(0.0, deadline - time.monotonic())
+            )
+            if not ready:
+                raise DeadlineMissed(f"the simulated parties did not start within {START_SECONDS:.0f} s")
+            more = os.read(self._process.stdout.fileno(), 65536)
+            if not more:
+                raise Unreachable("the process that starts the simulated parties ended")
+            self._unread += more
+        first, self._unread = self._unread.split(b"\n", 1)
+        result: dict[str, Any] = json.loads(first)
+        return result
+
+    def close(self) -> None:
+        """End all processes and remove the directory; returns when that is done."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        finally:
+            self._process.stdout.close()

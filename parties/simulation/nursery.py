@@ -1,0 +1,123 @@
+"""The process that starts simulated parties: it forks itself, preloaded, and cleans up whatever happens.
+
+A fork of a process that has numpy and grpc loaded takes milliseconds and shares its memory; a fresh interpreter takes
+half a second.  The nursery itself never makes a channel or a server, so forking it is safe.
+
+It reads one role a line on standard input, forks, and the child writes one line with its port to standard output.  When
+its input ends (the launcher closed it, or was killed), it ends its children, removes the simulation's directory and
+exits.  A child ends by itself when the nursery is gone.  None of them hears Ctrl-C: only the launcher does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+# Loaded once here, for all children.
+from parties.agent.service import SERVICE_NAME as AGENT_SERVICE
+from parties.agent.service import AgentService
+from parties.serving import GRACE_SECONDS, start_server
+from parties.shares.service import SERVICE_NAME as SHARE_SERVICE
+from parties.shares.service import ShareService
+from parties.simulation.roles import HOST, AgentRole, Role, role_from_line
+
+TERMINATE_SECONDS = 5.0
+
+
+async def serve(role: Role, orphaned: int) -> None:
+    """Be that role until asked to stop, or until the nursery is gone."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_reader(orphaned, stop.set)
+    agent = AgentService(role.build(), role.share_servers) if isinstance(role, AgentRole) else None
+    if agent is not None:
+        service = (AGENT_SERVICE, agent.register)
+    else:
+        assert not isinstance(role, AgentRole)
+        service = (SHARE_SERVICE, ShareService(role.build()).register)
+    server, port = await start_server(HOST, 0, [service])
+    report(name=role.name, port=port, pid=os.getpid())
+    await stop.wait()
+    loop.remove_reader(orphaned)
+    await server.stop(GRACE_SECONDS)
+    if agent is not None:
+        await agent.close()
+
+
+def report(**line: object) -> None:
+    """One line to the launcher; short enough to be written in one piece."""
+    os.write(sys.stdout.fileno(), (json.dumps(line) + "\n").encode())
+
+
+def be_child(line: str, orphaned: int) -> None:
+    """Run a role in a fresh fork, and never return."""
+    status = 1
+    try:
+        role = role_from_line(line)
+        try:
+            asyncio.run(serve(role, orphaned))
+            status = 0
+        except Exception as error:
+            # The type only: the text could quote a record.
+            report(name=role.name, failed=type(error).__name__)
+    finally:
+        os._exit(status)
+
+
+def end(children: set[int]) -> None:
+    """Terminate, wait, and kill what is left; by process id, nothing else."""
+    for child in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGTERM)
+    deadline = time.monotonic() + TERMINATE_SECONDS
+    while children and time.monotonic() < deadline:
+        reap(children)
+        time.sleep(0.01)
+    for child in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def reap(children: set[int]) -> None:
+    """Forget the children that have ended."""
+    for child in list(children):
+        ended, _ = os.waitpid(child, os.WNOHANG)
+        if ended:
+            children.discard(child)
+
+
+def main() -> None:
+    """Fork a child for every line of input; clean up at its end."""
+    directory = Path(sys.argv[1])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.stdin.close())
+    orphaned, alive = os.pipe()
+    children: set[int] = set()
+    try:
+        for line in sys.stdin:
+            child = os.fork()
+            if child == 0:
+                os.close(alive)
+                os.close(sys.stdin.fileno())
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                be_child(line, orphaned)
+            children.add(child)
+            reap(children)
+    except ValueError:
+        pass  # standard input was closed by SIGTERM
+    finally:
+        end(children)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Errors on the wire: one table from each error of the library to a gRPC status, and back.
+
+An error travels as a status code, a message that names no private value, and a google.rpc.ErrorInfo whose reason is
+the error's name.  Anything that is not one of ours leaves a server as INTERNAL without its text: an exception's text
+may contain a record.
+
+Checked in both directions by tests/unit/parties/test_status.py.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import grpc
+from google.protobuf import any_pb2
+from google.rpc import error_details_pb2, status_pb2
+
+from localdp import errors
+
+DOMAIN = "localdp"
+_DETAILS_KEY = "grpc-status-details-bin"
+
+CODES: dict[type[errors.LocalDpError], grpc.StatusCode] = {
+    errors.InvalidParameter: grpc.StatusCode.INVALID_ARGUMENT,
+    errors.QueryRefused: grpc.StatusCode.INVALID_ARGUMENT,
+    errors.InvalidRecord: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.UnknownIndex: grpc.StatusCode.OUT_OF_RANGE,
+    errors.BudgetExhausted: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    errors.RecordsChanged: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.PolicyRefused: grpc.StatusCode.PERMISSION_DENIED,
+    errors.TooFewReports: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.CollectionClosed: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.UnknownCollection: grpc.StatusCode.NOT_FOUND,
+    errors.ShareMismatch: grpc.StatusCode.ABORTED,
+    errors.MalformedReport: grpc.StatusCode.INVALID_ARGUMENT,
+    errors.Unreachable: grpc.StatusCode.UNAVAILABLE,
+    errors.DeadlineMissed: grpc.StatusCode.DEADLINE_EXCEEDED,
+    errors.StorageFailed: grpc.StatusCode.UNAVAILABLE,
+    errors.CoinsExhausted: grpc.StatusCode.INTERNAL,
+}
+
+
+def reason(kind: type[errors.LocalDpError]) -> str:
+    """BudgetExhausted -> BUDGET_EXHAUSTED."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).upper()
+
+
+_KINDS = {reason(kind): kind for kind in CODES}
+
+
+def _entry(error: errors.LocalDpError) -> type[errors.LocalDpError]:
+    return next((kind for kind in type(error).__mro__ if kind in CODES), errors.CoinsExhausted)
+
+
+def details(error: errors.LocalDpError) -> tuple[grpc.StatusCode, str, tuple[tuple[str, bytes], ...]]:
+    """Code, message and trailing metadata of an error of the library."""
+    kind = _entry(error)
+    info = any_pb2.Any()
+    info.Pack(error_details_pb2.ErrorInfo(reason=reason(kind), domain=DOMAIN))
+    status = status_pb2.Status(code=CODES[kind].value[0], message=str(error), details=[info])
+    return CODES[kind], str(error), ((_DETAILS_KEY, status.SerializeToString()),)
+
+
+def error_of(failure: grpc.RpcError, peer: str) -> errors.LocalDpError:
+    """The library's error behind a failed call; what the peer said of itself, or that it did not answer."""
+    named = _named_error(failure)
+    if named is not None:
+        return named
+    code = failure.code()
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return errors.DeadlineMissed(f"{peer} did not answer in time")
+    if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED):
+        return errors.Unreachable(f"{peer} cannot be reached")
+    return errors.Unreachable(f"{peer} answered with an unexpected status {code.name}")
+
+
+def _named_error(failure: grpc.RpcError) -> errors.LocalDpError | None:
+    for key, value in failure.trailing_metadata() or ():
+        if key != _DETAILS_KEY:
+            continue
+        status = status_pb2.Status.FromString(value)
+        info = error_details_pb2.ErrorInfo()
+        for detail in status.details:
+            if detail.Unpack(info) and info.domain == DOMAIN and info.reason in _KINDS:
+                return _KINDS[info.reason](status.message)
+    return None
+
+
+async def _abort(context: grpc.aio.ServicerContext[Any, Any], error: Exception) -> None:
+    if isinstance(error, errors.LocalDpError):
+        code, message, trailing = details(error)
+        await context.abort(code, message, trailing_metadata=trailing)
+    await context.abort(grpc.StatusCode.INTERNAL, f"internal error ({type(error).__name__})")
+
+
+def answering(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A unary handler whose errors leave as statuses, and whose unexpected errors leave without their text."""
+
+    @functools.wraps(method)
+    async def guarded(self: Any, request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
+        try:
+            return await method(self, request, context)
+        except grpc.aio.AbortError:
+            raise
+        except Exception as error:
+            await _abort(context, error)
+
+    return guarded
+
+
+def streaming(method: Callable[..., AsyncIterator[Any]]) -> Callable[..., AsyncIterator[Any]]:
+    """The same for a handler that yields."""
+
+    @functools.wraps(method)
+    async def guarded(
+        self: Any, request: Any, context: grpc.aio.ServicerContext[Any, Any]
+    ) -> AsyncIterator[Any]:
+        try:
+            async for response in method(self, request, context):
+                yield response
+        except grpc.aio.AbortError:
+            raise
+        except Exception as error:
+            await _abort(context, error)
+
+    return guarded

@@ -1,0 +1,46 @@
+from parties.wire.v1 import query_pb2 as _query_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class NoisePlan(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    NOISE_PLAN_UNSPECIFIED: _ClassVar[NoisePlan]
+    NOISE_PLAN_EACH_SERVER: _ClassVar[NoisePlan]
+    NOISE_PLAN_DIVIDED: _ClassVar[NoisePlan]
+NOISE_PLAN_UNSPECIFIED: NoisePlan
+NOISE_PLAN_EACH_SERVER: NoisePlan
+NOISE_PLAN_DIVIDED: NoisePlan
+
+class Collection(_message.Message):
+    __slots__ = ("collection_id", "query", "resolution", "epsilon_nanonats", "noise_plan", "servers", "parties", "minimum_batch")
+    COLLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    RESOLUTION_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_NANONATS_FIELD_NUMBER: _ClassVar[int]
+    NOISE_PLAN_FIELD_NUMBER: _ClassVar[int]
+    SERVERS_FIELD_NUMBER: _ClassVar[int]
+    PARTIES_FIELD_NUMBER: _ClassVar[int]
+    MINIMUM_BATCH_FIELD_NUMBER: _ClassVar[int]
+    collection_id: bytes
+    query: _query_pb2.Query
+    resolution: int
+    epsilon_nanonats: int
+    noise_plan: NoisePlan
+    servers: _containers.RepeatedScalarFieldContainer[str]
+    parties: _containers.RepeatedCompositeFieldContainer[Contributor]
+    minimum_batch: int
+    def __init__(self, collection_id: _Optional[bytes] = ..., query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., resolution: _Optional[int] = ..., epsilon_nanonats: _Optional[int] = ..., noise_plan: _Optional[_Union[NoisePlan, str]] = ..., servers: _Optional[_Iterable[str]] = ..., parties: _Optional[_Iterable[_Union[Contributor, _Mapping]]] = ..., minimum_batch: _Optional[int] = ...) -> None: ...
+
+class Contributor(_message.Message):
+    __slots__ = ("name", "people")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PEOPLE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    people: int
+    def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ...) -> None: ...

@@ -1,0 +1,66 @@
+from parties.wire.v1 import cohort_pb2 as _cohort_pb2
+from parties.wire.v1 import collection_pb2 as _collection_pb2
+from parties.wire.v1 import query_pb2 as _query_pb2
+from parties.wire.v1 import randomizer_pb2 as _randomizer_pb2
+from parties.wire.v1 import schema_pb2 as _schema_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class DescribeRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class DescribeResponse(_message.Message):
+    __slots__ = ("name", "people", "schema", "budget_nanonats", "largest_request_nanonats", "share_servers")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PEOPLE_FIELD_NUMBER: _ClassVar[int]
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_NANONATS_FIELD_NUMBER: _ClassVar[int]
+    LARGEST_REQUEST_NANONATS_FIELD_NUMBER: _ClassVar[int]
+    SHARE_SERVERS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    people: int
+    schema: _schema_pb2.Schema
+    budget_nanonats: int
+    largest_request_nanonats: int
+    share_servers: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ..., schema: _Optional[_Union[_schema_pb2.Schema, _Mapping]] = ..., budget_nanonats: _Optional[int] = ..., largest_request_nanonats: _Optional[int] = ..., share_servers: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class RandomizeRequest(_message.Message):
+    __slots__ = ("request_id", "query", "randomizer", "cohort")
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    RANDOMIZER_FIELD_NUMBER: _ClassVar[int]
+    COHORT_FIELD_NUMBER: _ClassVar[int]
+    request_id: bytes
+    query: _query_pb2.Query
+    randomizer: _randomizer_pb2.Randomizer
+    cohort: _cohort_pb2.Cohort
+    def __init__(self, request_id: _Optional[bytes] = ..., query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., randomizer: _Optional[_Union[_randomizer_pb2.Randomizer, _Mapping]] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ...) -> None: ...
+
+class RandomizeResponse(_message.Message):
+    __slots__ = ("reports", "packed")
+    REPORTS_FIELD_NUMBER: _ClassVar[int]
+    PACKED_FIELD_NUMBER: _ClassVar[int]
+    reports: int
+    packed: bytes
+    def __init__(self, reports: _Optional[int] = ..., packed: _Optional[bytes] = ...) -> None: ...
+
+class ContributeRequest(_message.Message):
+    __slots__ = ("collection", "cohort")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    COHORT_FIELD_NUMBER: _ClassVar[int]
+    collection: _collection_pb2.Collection
+    cohort: _cohort_pb2.Cohort
+    def __init__(self, collection: _Optional[_Union[_collection_pb2.Collection, _Mapping]] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ...) -> None: ...
+
+class ContributeResponse(_message.Message):
+    __slots__ = ("counted",)
+    COUNTED_FIELD_NUMBER: _ClassVar[int]
+    counted: int
+    def __init__(self, counted: _Optional[int] = ...) -> None: ...

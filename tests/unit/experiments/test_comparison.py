@@ -1,0 +1,133 @@
+"""The result types of a comparison: their numbers, their JSON and their promises."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from localdp.errors import InvalidParameter
+from localdp.experiments.comparison import (
+    MODELS,
+    Comparison,
+    Row,
+    fit_slope,
+    fit_slopes,
+    privacy_statements,
+    summarise,
+)
+
+ROWS = (
+    Row("local", 400, 10, 20.0, 1.0, 19.0, 9.0),
+    Row("local", 100, 10, 10.0, 0.5, 9.5, 4.5),
+    Row("exact", 100, 10, 0.0, 0.0, 0.0, None),
+)
+
+
+def test_a_comparison_gives_exactly_the_promised_data() -> None:
+    data = Comparison(1.0, "each-server", 2, "in-process", ROWS, fit_slopes(ROWS), seconds=1.5).to_data()
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert data["rows"][0] == {
+        "model": "local",
+        "people": 400,
+        "trials": 10,
+        "mean_abs_error": 20.0,
+        "standard_error": 1.0,
+        "predicted": 19.0,
+        "lower_bound": 9.0,
+    }
+    assert data["rows"][2]["lower_bound"] is None
+    assert set(data["slopes"]) == {"local", "curator", "shared"}
+    assert data["slopes"]["local"] == pytest.approx(0.5)
+    assert data["slopes"]["curator"] is None
+    assert {key: data[key] for key in ("epsilon", "noise_plan", "servers", "transport", "seconds")} == {
+        "epsilon": 1.0,
+        "noise_plan": "each-server",
+        "servers": 2,
+        "transport": "in-process",
+        "seconds": 1.5,
+    }
+    assert [statement["model"] for statement in data["privacy"]] == ["exact", "local"]
+
+
+def test_the_rows_of_a_model_come_by_increasing_people() -> None:
+    comparison = Comparison(1.0, "divided", 2, "grpc", ROWS, {})
+    assert [row.people for row in comparison.of_model("local")] == [100, 400]
+    assert ROWS[0].ratio == pytest.approx(20 / 19)
+    assert ROWS[2].ratio is None
+
+
+def test_the_slope_of_a_power_law_is_its_exponent() -> None:
+    people = [10**k for k in range(2, 7)]
+    assert fit_slope(people, [0.7656 * math.sqrt(n) for n in people]) == pytest.approx(0.5, abs=1e-12)
+    assert fit_slope(people, [0.851] * 5) == pytest.approx(0.0, abs=1e-12)
+    assert fit_slope([1, 10, 100], [1.0, 100.0, 100.0]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("people", "errors"), [([100], [1.0]), ([100, 100], [1.0, 2.0]), ([1, 2], [0.0, 1.0]), ([1, 2], [1.0])]
+)
+def test_a_slope_that_the_data_do_not_determine_is_refused(people: list[int], errors: list[float]) -> None:
+    with pytest.raises(InvalidParameter):
+        fit_slope(people, errors)
+
+
+def test_a_summary_is_the_mean_and_its_standard_error() -> None:
+    mean, standard_error = summarise(np.array([1, 2, 3, 4]))
+    assert mean == 2.5
+    assert standard_error == pytest.approx(math.sqrt(5 / 3) / 2)
+    assert summarise([-1.0, 1.0]) == (1.0, 0.0)
+    with pytest.raises(InvalidParameter, match="two trials"):
+        summarise([1.0])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model": "oracle"},
+        {"people": 0},
+        {"trials": 0},
+        {"mean_abs_error": math.nan},
+        {"lower_bound": -1.0},
+    ],
+)
+def test_a_row_that_json_or_a_reader_could_not_hold_is_refused(changes: dict[str, Any]) -> None:
+    good: dict[str, Any] = {
+        "model": "local",
+        "people": 10,
+        "trials": 3,
+        "mean_abs_error": 1.0,
+        "standard_error": 0.1,
+        "predicted": 1.0,
+        "lower_bound": None,
+    }
+    Row(**good)
+    with pytest.raises(InvalidParameter):
+        Row(**(good | changes))
+
+
+def test_every_model_states_its_epsilon_its_neighbours_and_whom_it_trusts() -> None:
+    statements = {statement.model: statement for statement in privacy_statements(0.5, "each-server", 3)}
+    assert set(statements) == set(MODELS)
+    assert {model: statement.kind for model, statement in statements.items()} == {
+        "exact": "none",
+        "curator": "pure",
+        "local": "pure",
+        "shared": "computational",
+    }
+    assert all("replace one" in statement.neighbours for statement in statements.values())
+    assert "at least one of the 3" in statements["shared"].honest
+    assert "Definition 9.4" in statements["shared"].words
+
+
+def test_divided_noise_admits_what_a_coalition_learns() -> None:
+    two = privacy_statements(1.0, "divided", 2)[-1]
+    assert "against one server it is 1.68" in two.words
+    three = privacy_statements(1.0, "divided", 3)[-1]
+    assert "against one server it is 1.39 and against 2 servers it is 2.08" in three.words
+    assert "weaker" in privacy_statements(1e-6, "divided", 2)[-1].words
+    with pytest.raises(InvalidParameter):
+        privacy_statements(1.0, "none", 2)
