@@ -25,7 +25,7 @@ from localdp.queries.expressions import (
 )
 from localdp.queries.expressions import MOST_DEPTH, MOST_DIGITS, MOST_NODES
 from localdp.queries.parser import parse
-from localdp.queries.text import text
+from localdp.queries.text import to_text
 from parties.wire.v1 import query_pb2 as pb
 
 _COMPARISONS: dict[Comparison, pb.Comparison] = {
@@ -46,7 +46,7 @@ def query_to_wire(query: str) -> pb.Query:
 
 def query_from_wire(query: pb.Query) -> str:
     """The canonical text of a tree; what it means is checked against a schema by whoever evaluates it."""
-    return text(_from_wire(query.root, 1))
+    return to_text(_from_wire(query.root, 1))
 
 
 def _to_wire(node: Expression) -> pb.Expression:

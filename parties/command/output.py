@@ -31,6 +31,9 @@ from localdp import errors
 SCHEMA_VERSION = 1
 DEBUG_VARIABLE = "LOCALDP_DEBUG"
 
+# typer exports the children of its usage error, not the error itself.
+_UsageError: Any = typer.BadParameter.__base__
+
 
 class ExitCode(IntEnum):
     """Below 126, where shells keep their own."""
@@ -186,6 +189,21 @@ def reporting(json: bool) -> Iterator[None]:
     except (Exception, KeyboardInterrupt) as error:
         _tell(error, json)
         raise typer.Exit(int(outcome_of(error).exit_code)) from error
+
+
+@contextmanager
+def usage_error(json: bool) -> Iterator[None]:
+    """Wraps the whole program: what the parser of the command line finds wrong is told like every other error."""
+    try:
+        yield
+    except _UsageError as error:
+        if json:
+            _tell(errors.InvalidParameter(error.format_message()), json)
+        else:
+            error.show()
+        sys.exit(int(ExitCode.USAGE))
+    except typer.Abort:
+        sys.exit(int(ExitCode.FAILED))
 
 
 def _tell(error: BaseException, json: bool) -> None:

@@ -76,9 +76,8 @@ class Simulation:
         self.agents = self._peers([self._agent(number, directory) for number in range(len(self._records))])
         self.parties = RemoteParties(self.agents)
         stack.callback(self.parties.close)
-        self.shared = RemoteShareServers(self.parties, self.share_servers) if self.share_servers else None
-        if self.shared is not None:
-            stack.callback(self.shared.close)
+        self.shared = RemoteShareServers(self.parties, self.share_servers)
+        stack.callback(self.shared.close)
 
     def _server(self, number: int) -> ShareServerRole:
         return ShareServerRole(server_name(number), self._keyring.server(number).hex())

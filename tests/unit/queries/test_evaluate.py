@@ -70,7 +70,7 @@ OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def interpret(e: Expression, row: dict[str, Any]) -> Any:  # noqa: PLR0911 - one return for each node
+def interpret(e: Expression, row: dict[str, Any]) -> Any:
     """The meaning of an expression on one row, by the book."""
     if isinstance(e, Column):
         value = row[e.name]
@@ -239,3 +239,16 @@ def test_evaluation_neither_changes_nor_needs_any_person() -> None:
     assert Records(schema, {n: records.column(n) for n in schema.names}).fingerprint() == before
     for text in ("s", "true", "s or t", "clip(s)", "clip(1)", "s == t", "clip(s + t)"):
         assert evaluated(text, schema, s=[], t=[]) == []
+
+
+@pytest.mark.parametrize(("high", "exact"), [(LARGE - 1, True), (LARGE, False)])
+def test_sums_are_exact_up_to_the_last_one_that_64_bits_hold(high: int, exact: bool) -> None:
+    schema = Schema({"j": IntegerDomain(-LARGE, LARGE), "k": IntegerDomain(0, high)})
+    query = StatisticalQuery.parse("1023*j + k > 9223372036854775806", schema)
+    assert isinstance(query.expression, Compare)
+    left, right = query.expression.left, query.expression.right
+    assert isinstance(left, Linear)
+    assert isinstance(right, Number)
+    assert (whole_comparison(">", left, right, schema) is not None) == exact
+    if exact:  # 2**63 - 1 and 2**63 - 2, which one double stands for
+        assert evaluated(query.text, schema, j=[LARGE, LARGE], k=[high, high - 1]) == [True, False]

@@ -1,0 +1,121 @@
+"""`localdp ask`: one query, one trust model, one answer with its error bar and its price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.errors import InvalidParameter
+from localdp.experiments.keyring import Keyring
+from localdp.experiments.population import SCHEMA, dealt, made_up_people
+from localdp.oracles.curator import CuratorOracle
+from localdp.oracles.definition import Answer, StatisticalQueryOracle, checked_round
+from localdp.oracles.exact import ExactOracle
+from localdp.oracles.local import LocalOracle
+from localdp.oracles.shared import SharedOracle
+from localdp.sharing.noise_plans import NoisePlan
+from parties.command.options import whole_number
+from parties.command.output import print_ok, stdout_console
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """The command's options, as typed."""
+
+    query: str
+    model: str
+    epsilon: str
+    connect: Path | None
+    people: str
+    parties: int
+    servers: int
+    noise_plan: str
+    json: bool
+
+
+def run_ask(options: AskOptions) -> None:
+    """Ask, then print the answer with its error, its cost and what was promised."""
+    with oracle_of(options) as oracle:
+        answer = oracle.answer([options.query])[0]
+        data = answer_data(answer, oracle)
+    if options.json:
+        print_ok(data)
+        return
+    table = Table(title=answer.query, show_header=False, title_justify="left")
+    table.add_row("share of people", f"{answer.value:.6g} ± {answer.standard_error:.2g}")
+    table.add_row("number of people", f"{answer.count:,.1f} ± {answer.count_error:,.1f} of {answer.people:,}")
+    table.add_row("trust model", oracle.claim.model)
+    table.add_row("epsilon per person", str(oracle.cost.epsilon_per_person))
+    console = stdout_console()
+    console.print(table)
+    console.print(oracle.claim.statement())
+
+
+def answer_data(answer: Answer, oracle: StatisticalQueryOracle) -> dict[str, Any]:
+    """The answer for a machine."""
+    return {
+        **asdict(answer),
+        "standard_error": answer.standard_error,
+        "count": answer.count,
+        "count_error": answer.count_error,
+        "model": oracle.claim.model,
+        "epsilon_per_person": float(oracle.cost.epsilon_per_person),
+        "rounds": oracle.cost.rounds,
+        "bytes_moved": oracle.cost.bytes_moved,
+        "privacy": oracle.claim.statement(),
+    }
+
+
+@contextmanager
+def oracle_of(options: AskOptions) -> Iterator[StatisticalQueryOracle]:
+    """The oracle of the trust model: on running parties if connected, else on parties launched for this question."""
+    epsilon = Epsilon.requested(options.epsilon)
+    if options.connect is not None:
+        with _connected(options, epsilon) as oracle:
+            yield oracle
+        return
+    checked_round([options.query], SCHEMA)  # a query that is refused is refused before anything is launched
+    keyring = Keyring.from_system()
+    records = made_up_people(whole_number(options.people), keyring.source("people"))
+    if options.model == "exact":
+        yield ExactOracle(records)
+    elif options.model == "curator":
+        yield CuratorOracle(records, epsilon, keyring.source("curator"))
+    else:
+        from parties.simulation.launcher import Simulation
+
+        with Simulation(dealt(records, options.parties), budget=epsilon, servers=options.servers) as simulation:
+            yield _distributed(options, epsilon, simulation.parties, simulation.shared)
+
+
+@contextmanager
+def _connected(options: AskOptions, epsilon: Epsilon) -> Iterator[StatisticalQueryOracle]:
+    from parties.command.state import read_state
+    from parties.coordinator import RemoteParties, RemoteShareServers
+
+    if options.model in ("exact", "curator"):
+        raise InvalidParameter(
+            f"running parties keep their records to themselves: nobody can be the {options.model} oracle"
+        )
+    assert options.connect is not None
+    state = read_state(options.connect)
+    parties = RemoteParties(state.agents)
+    shared = RemoteShareServers(parties, state.share_servers)
+    try:
+        yield _distributed(options, epsilon, parties, shared)
+    finally:
+        shared.close()
+        parties.close()
+
+
+def _distributed(options: AskOptions, epsilon: Epsilon, parties: Any, shared: Any) -> StatisticalQueryOracle:
+    source = Keyring.from_system().source("analyst")
+    if options.model == "local":
+        return LocalOracle(parties, epsilon, source)
+    return SharedOracle(shared, epsilon, source, plan=NoisePlan(options.noise_plan))

@@ -1,0 +1,158 @@
+"""The `localdp` command.  Heavy libraries are imported by the commands that use them, so that --help is quick."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="localdp",
+    help="Local differential privacy and a secret-shared curator, end to end, over gRPC.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+parties_app = typer.Typer(help="Simulated parties: agents and share servers on this machine.", no_args_is_help=True)
+app.add_typer(parties_app, name="parties")
+
+
+class Transport(str, Enum):
+    """Where the parties live."""
+
+    process = "process"
+    grpc = "grpc"
+
+
+class Plan(str, Enum):
+    """Who adds which noise among the share servers."""
+
+    each_server = "each-server"
+    divided = "divided"
+
+
+class Model(str, Enum):
+    """Whom one has to trust."""
+
+    exact = "exact"
+    curator = "curator"
+    local = "local"
+    shared = "shared"
+
+
+EpsilonOption = Annotated[str, typer.Option("--epsilon", "-e", help="Privacy loss per person and count, in nats.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON envelope on standard output.")]
+PlanOption = Annotated[Plan, typer.Option("--noise-plan", help="Who adds which noise among the share servers.")]
+PartiesOption = Annotated[int, typer.Option("--parties", min=1, max=2000, help="How many agents hold the people.")]
+ServersOption = Annotated[int, typer.Option("--servers", min=2, max=16, help="How many share servers there are.")]
+SeedOption = Annotated[
+    int | None,
+    typer.Option("--insecure-seed", help="Repeatable coins, hence NO privacy: for made-up people only."),
+]
+
+
+@app.command()
+def compare(
+    epsilon: EpsilonOption = "1",
+    people: Annotated[str, typer.Option(help="Numbers of people, separated by commas.")] = "100,1000,1e4,1e5,1e6",
+    trials: Annotated[str, typer.Option(help="How often each count is repeated.")] = "2000",
+    models: Annotated[str, typer.Option(help="Which trust models.")] = "exact,curator,local,shared",
+    transport: Annotated[Transport, typer.Option(help="Parties as objects or as processes.")] = Transport.process,
+    noise_plan: PlanOption = Plan.each_server,
+    parties: PartiesOption = 4,
+    servers: ServersOption = 2,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Worker processes, with --transport process.")] = 2,
+    out: Annotated[Path | None, typer.Option(help="Directory for compare.json, .svg and .html.")] = None,
+    json: JsonOption = False,
+    insecure_seed: SeedOption = None,
+) -> None:
+    """Show the separation of section 9.3: sqrt(n) error locally, constant error with a curator, shared or not."""
+    from parties.command.output import reporting
+
+    with reporting(json):
+        from parties.command.compare import CompareOptions, run_compare
+
+        run_compare(
+            CompareOptions(
+                epsilon=epsilon,
+                people=people,
+                trials=trials,
+                models=models,
+                transport=transport.value,
+                noise_plan=noise_plan.value,
+                parties=parties,
+                servers=servers,
+                jobs=jobs,
+                out=out,
+                json=json,
+                insecure_seed=insecure_seed,
+            )
+        )
+
+
+@app.command()
+def ask(
+    query: Annotated[str, typer.Argument(help="A statistical query, such as 'smoker and age >= 65'.")],
+    model: Annotated[Model, typer.Option(help="Which trust model answers.")] = Model.local,
+    epsilon: EpsilonOption = "1",
+    connect: Annotated[Path | None, typer.Option(help="Ask running parties: the file of `localdp parties up`.")] = None,
+    people: Annotated[str, typer.Option(help="How many made-up people, unless connected.")] = "10000",
+    parties: PartiesOption = 4,
+    servers: ServersOption = 2,
+    noise_plan: PlanOption = Plan.each_server,
+    json: JsonOption = False,
+) -> None:
+    """Ask one statistical query under one trust model: the share of people of whom it holds, with an error bar."""
+    from parties.command.output import reporting
+
+    with reporting(json):
+        from parties.command.ask import AskOptions, run_ask
+
+        run_ask(
+            AskOptions(
+                query=query,
+                model=model.value,
+                epsilon=epsilon,
+                connect=connect,
+                people=people,
+                parties=parties,
+                servers=servers,
+                noise_plan=noise_plan.value,
+                json=json,
+            )
+        )
+
+
+@parties_app.command("up")
+def parties_up(
+    people: Annotated[str, typer.Option(help="How many made-up people there are.")] = "50000",
+    parties: PartiesOption = 20,
+    servers: ServersOption = 2,
+    budget: Annotated[str, typer.Option(help="What each person may spend in total, in nats.")] = "10",
+    state: Annotated[Path, typer.Option(help="Where to write the addresses, for `localdp ask --connect`.")] = Path(
+        "out/parties.json"
+    ),
+    json: JsonOption = False,
+) -> None:
+    """Launch simulated parties and keep them until Ctrl-C; nothing is left behind."""
+    from parties.command.output import reporting
+
+    with reporting(json):
+        from parties.command.up import UpOptions, run_up
+
+        run_up(UpOptions(people=people, parties=parties, servers=servers, budget=budget, state=state, json=json))
+
+
+def main() -> None:
+    """Run the command; usage errors, too, are told as an envelope when --json was asked for."""
+    from typer.main import get_command
+
+    from parties.command.output import usage_error
+
+    arguments = sys.argv[1:]
+    with usage_error(json="--json" in arguments):
+        sys.exit(get_command(app).main(arguments, prog_name="localdp", standalone_mode=False) or 0)

@@ -1,0 +1,30 @@
+"""Values from the command line: numbers of people, lists, and what goes with them."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+
+from localdp.errors import InvalidParameter
+
+_LONGEST_NUMBER = 24
+
+
+def whole_number(text: str) -> int:
+    """10000, 10_000 or 1e4."""
+    try:
+        number = Decimal(text.strip().replace("_", "")) if len(text) <= _LONGEST_NUMBER else Decimal("nan")
+    except InvalidOperation:
+        number = Decimal("nan")
+    if not number.is_finite() or abs(number.adjusted()) > _LONGEST_NUMBER or number != int(number):
+        raise InvalidParameter(f"{text!s:.40} is not a whole number; write 10000 or 1e4")
+    return int(number)
+
+
+def whole_numbers(text: str) -> tuple[int, ...]:
+    """Whole numbers separated by commas."""
+    return tuple(whole_number(part) for part in text.split(","))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names separated by commas."""
+    return tuple(part.strip() for part in text.split(","))
