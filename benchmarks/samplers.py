@@ -6,11 +6,10 @@ only the ratio means something.  Run with `python -m benchmarks.samplers`.
 
 from collections.abc import Callable
 from fractions import Fraction
-from time import perf_counter
-from typing import TypedDict
 
 import numpy as np
 
+from benchmarks.rows import Row, best_seconds, print_rows, row_of
 from localdp.randomness.discrete_laplace import DiscreteLaplace
 from localdp.randomness.enclosures import exp_enclosure
 from localdp.randomness.keystream import KeystreamSource
@@ -22,41 +21,16 @@ TURNS = 25
 TARGET = 0.5  # Of numpy's time; 0.2 is reached on a quiet machine.
 
 
-class Row(TypedDict):
-    """One measurement; `ok` is None where there is no target."""
-
-    name: str
-    value: float
-    unit: str
-    yardstick: float
-    ratio: float
-    target: float | None
-    ok: bool | None
-
-
-def _best_nanoseconds(calls: list[Callable[[], object]]) -> list[float]:
-    best = [float("inf")] * len(calls)
-    for _ in range(TURNS):
-        for place, call in enumerate(calls):
-            start = perf_counter()
-            call()
-            best[place] = min(best[place], perf_counter() - start)
-    return [seconds / DRAWS * 1e9 for seconds in best]
-
-
-def _row(name: str, ours: Callable[[], object], numpys: Callable[[], object], target: float | None) -> Row:
+def _row(
+    name: str,
+    ours: Callable[[], object],
+    numpys: Callable[[], object],
+    yardstick: str,
+    target: float | None,
+) -> Row:
     ours()  # Tables are built once per law, and are not part of a draw.
-    value, yardstick = _best_nanoseconds([ours, numpys])
-    ratio = value / yardstick
-    return Row(
-        name=name,
-        value=value,
-        unit="ns per draw",
-        yardstick=yardstick,
-        ratio=ratio,
-        target=target,
-        ok=None if target is None else ratio <= target,
-    )
+    value, unsafe = best_seconds([ours, numpys], TURNS)
+    return row_of(name, value / DRAWS * 1e9, "ns per draw", yardstick, value / unsafe, target)
 
 
 def _threshold() -> int:
@@ -77,8 +51,14 @@ def _bernoulli_rows(source: KeystreamSource, generator: np.random.Generator) -> 
         return LanedSource(key, range(DRAWS)).bernoulli(threshold, DRAWS)
 
     return [
-        _row("exact Bernoulli, lazy", lambda: source.bernoulli(threshold, DRAWS), numpys, TARGET),
-        _row("exact Bernoulli, constant work, lanes", laned, numpys, None),
+        _row(
+            "exact Bernoulli, lazy",
+            lambda: source.bernoulli(threshold, DRAWS),
+            numpys,
+            "numpy random() < p",
+            TARGET,
+        ),
+        _row("exact Bernoulli, constant work, lanes", laned, numpys, "numpy random() < p", None),
     ]
 
 
@@ -90,6 +70,7 @@ def _laplace_row(
         f"exact discrete Laplace, scale {scale}",
         lambda: law.sample(source, DRAWS),
         lambda: generator.laplace(scale=scale, size=DRAWS),
+        "numpy laplace()",
         target,
     )
 
@@ -104,7 +85,11 @@ def _polya_row(source: KeystreamSource, generator: np.random.Generator) -> Row:
         )
 
     return _row(
-        "exact Polya difference, scale 10, 2 parts", lambda: law.sample(source, DRAWS), numpys, None
+        "exact Polya difference, scale 10, 2 parts",
+        lambda: law.sample(source, DRAWS),
+        numpys,
+        "numpy negative_binomial()",
+        None,
     )
 
 
@@ -117,16 +102,5 @@ def samplers() -> list[Row]:
     return [*rows, _polya_row(source, generator)]
 
 
-def main() -> None:
-    """Print the rows."""
-    for row in samplers():
-        verdict = {None: "", True: "ok", False: "MISSED"}[row["ok"]]
-        target = "-" if row["target"] is None else f"{row['target']:.2f}"
-        print(
-            f"{row['name']:45} {row['value']:7.2f} {row['unit']}  numpy {row['yardstick']:6.2f}"
-            f"  ratio {row['ratio']:.3f}  target {target:5} {verdict}"
-        )
-
-
 if __name__ == "__main__":
-    main()
+    print_rows(samplers())

@@ -60,7 +60,8 @@ class Cohort:
         if self.split is None:
             return slice(self.start, self.stop)
         people = np.arange(self.start, self.stop, dtype=np.int64)
-        return people[self._groups() == self.split.part]
+        chosen: NDArray[np.int64] = people[self._groups() == self.split.part]
+        return chosen
 
     def lanes(self) -> range | NDArray[np.int64]:
         """The people as lanes of a source of coins."""

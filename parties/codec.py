@@ -36,7 +36,7 @@ _PLANS_FROM_WIRE = {number: plan for plan, number in _PLANS.items()}
 def cohort_to_wire(cohort: Cohort) -> cohort_pb2.Cohort:
     """A cohort as a message."""
     split = cohort.split
-    part = split and cohort_pb2.Split(seed=split.seed, parts=split.parts, part=split.part)
+    part = None if split is None else cohort_pb2.Split(seed=split.seed, parts=split.parts, part=split.part)
     return cohort_pb2.Cohort(start=cohort.start, stop=cohort.stop, split=part)
 
 

@@ -1,8 +1,8 @@
 """The coordinator's side of the wire: the same oracles as in process, spoken over gRPC.
 
 Every call has a deadline.  Calls to many parties run at once, at most `MOST_CALLS` of them: far more would come back as
-bare cancellations.  What a peer sends is checked before it is used, and a party that fails, fails the round: no answer is
-ever made from part of a cohort in silence.
+bare cancellations.  What a peer sends is checked before it is used, and a party that fails, fails the round: no answer
+is ever made from part of a cohort in silence.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 
 import grpc
 
-from localdp.cohorts import Cohort
+from localdp.cohorts import LARGEST_INDEX, Cohort
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, MalformedReport, ShareMismatch
 from localdp.oracles.lr import cohorts_by_party
 from localdp.oracles.party import Request
 from localdp.randomizers.definition import Reports
-from localdp.sharing.collection import Collection, Contributor
+from localdp.sharing.collection import LONGEST_NAME, Collection, Contributor
 from localdp.sharing.field import PRIME
 from localdp.sharing.share_server import Holding
 from parties import codec
@@ -69,6 +69,19 @@ class _Channels:
             channel.close()
 
 
+def _common_schema(described: Sequence[Any]) -> Schema:
+    schemas = {codec.schema_from_wire(party.schema) for party in described}
+    if len(schemas) != 1:
+        raise InvalidParameter("the parties' schemas differ")
+    return schemas.pop()
+
+
+def _contributor(described: Any) -> Contributor:
+    if not 0 < len(described.name) <= LONGEST_NAME or described.people > LARGEST_INDEX:
+        raise InvalidParameter("a party's name or its number of people is out of bounds")
+    return Contributor(described.name, described.people)
+
+
 class RemoteParties:
     """Agents behind their addresses: an LR oracle, and the contributors of collections."""
 
@@ -77,12 +90,13 @@ class RemoteParties:
         self._stubs = [oracle_pb2_grpc.LocalRandomizerOracleServiceStub(c) for c in self._channels.channels]
         self._timeout = timeout_seconds
         self.bytes_moved = 0
-        described = self._described()
-        schemas = {codec.schema_from_wire(party.schema) for party in described}
-        if len(schemas) != 1:
-            raise InvalidParameter("the parties' schemas differ")
-        self.schema: Schema = schemas.pop()
-        self.contributors = tuple(Contributor(party.name, party.people) for party in described)
+        try:
+            described = self._described()
+            self.schema = _common_schema(described)
+            self.contributors = tuple(_contributor(party) for party in described)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def people(self) -> int:
@@ -142,15 +156,18 @@ class RemoteParties:
 
     def _received(self, request: Request, part: Cohort, call: Any, name: str) -> Iterator[Reports]:
         expected = part.size()
+        wrong = MalformedReport(f"party {name} sent another number of reports than it was asked for")
         try:
             for message in call:
                 self.bytes_moved += len(message.packed)
                 expected -= message.reports
+                if expected < 0 or message.reports == 0:
+                    raise wrong  # at once: such a stream might have no end
                 yield request.randomizer.unpack(message.packed, message.reports)
         except grpc.RpcError as failure:
             raise error_of(failure, f"party {name}") from None
         if expected:
-            raise MalformedReport(f"party {name} sent another number of reports than it was asked for")
+            raise wrong
 
 
 class RemoteShareServers:
@@ -196,6 +213,8 @@ class RemoteShareServers:
         """What each server holds."""
         request = share_server_pb2.GetHoldingRequest(collection=collection.digest)
         answers = self._of_each(lambda stub: stub.GetHolding.future(request, timeout=self._timeout))
+        if any(answer.reports > collection.people for answer in answers):
+            raise MalformedReport("a share server claims more reports than there are people")
         return [Holding(answer.reports, answer.accepted) for answer in answers]
 
     def release(self, collection: Collection, accepted: bytes) -> list[int]:

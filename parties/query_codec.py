@@ -6,6 +6,9 @@ from fractions import Fraction
 
 from localdp.errors import QueryRefused
 from localdp.queries.expressions import (
+    MOST_DEPTH,
+    MOST_DIGITS,
+    MOST_NODES,
     And,
     Clip,
     Column,
@@ -23,7 +26,6 @@ from localdp.queries.expressions import (
     Or,
     Truth,
 )
-from localdp.queries.expressions import MOST_DEPTH, MOST_DIGITS, MOST_NODES
 from localdp.queries.parser import parse
 from localdp.queries.text import to_text
 from parties.wire.v1 import query_pb2 as pb
@@ -36,6 +38,8 @@ _COMPARISONS: dict[Comparison, pb.Comparison] = {
     ">": pb.COMPARISON_GREATER,
     ">=": pb.COMPARISON_AT_LEAST,
 }
+# No tree whose canonical text is short enough to be parsed takes more; it bounds the work of refusing one.
+LARGEST_QUERY_BYTES = 1 << 16
 _FROM_WIRE = {number: comparison for comparison, number in _COMPARISONS.items()}
 
 
@@ -46,6 +50,8 @@ def query_to_wire(query: str) -> pb.Query:
 
 def query_from_wire(query: pb.Query) -> str:
     """The canonical text of a tree; what it means is checked against a schema by whoever evaluates it."""
+    if query.ByteSize() > LARGEST_QUERY_BYTES:
+        raise QueryRefused(f"a query takes at most {LARGEST_QUERY_BYTES} bytes")
     return to_text(_from_wire(query.root, 1))
 
 

@@ -18,6 +18,10 @@ LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE_BYTES),
     ("grpc.max_send_message_length", LARGEST_MESSAGE_BYTES),
+    (
+        "grpc.max_reconnect_backoff_ms",
+        2000,
+    ),  # a peer that is back is found again at once, not after two minutes
 )
 _SERVER_OPTIONS = (
     *CHANNEL_OPTIONS,

@@ -16,6 +16,7 @@ from typing import Any
 
 import grpc
 from google.protobuf import any_pb2
+from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
 from localdp import errors
@@ -23,7 +24,10 @@ from localdp import errors
 DOMAIN = "localdp"
 _DETAILS_KEY = "grpc-status-details-bin"
 
+_LONGEST_MESSAGE = 1000  # trailing metadata beyond a few kilobytes would not arrive at all
+
 CODES: dict[type[errors.LocalDpError], grpc.StatusCode] = {
+    errors.LocalDpError: grpc.StatusCode.UNKNOWN,
     errors.InvalidParameter: grpc.StatusCode.INVALID_ARGUMENT,
     errors.QueryRefused: grpc.StatusCode.INVALID_ARGUMENT,
     errors.InvalidRecord: grpc.StatusCode.FAILED_PRECONDITION,
@@ -52,7 +56,7 @@ _KINDS = {reason(kind): kind for kind in CODES}
 
 
 def _entry(error: errors.LocalDpError) -> type[errors.LocalDpError]:
-    return next((kind for kind in type(error).__mro__ if kind in CODES), errors.CoinsExhausted)
+    return next(kind for kind in type(error).__mro__ if kind in CODES)
 
 
 def details(error: errors.LocalDpError) -> tuple[grpc.StatusCode, str, tuple[tuple[str, bytes], ...]]:
@@ -60,8 +64,9 @@ def details(error: errors.LocalDpError) -> tuple[grpc.StatusCode, str, tuple[tup
     kind = _entry(error)
     info = any_pb2.Any()
     info.Pack(error_details_pb2.ErrorInfo(reason=reason(kind), domain=DOMAIN))
-    status = status_pb2.Status(code=CODES[kind].value[0], message=str(error), details=[info])
-    return CODES[kind], str(error), ((_DETAILS_KEY, status.SerializeToString()),)
+    message = str(error)[:_LONGEST_MESSAGE]
+    status = status_pb2.Status(code=CODES[kind].value[0], message=message, details=[info])
+    return CODES[kind], message, ((_DETAILS_KEY, status.SerializeToString()),)
 
 
 def error_of(failure: grpc.RpcError, peer: str) -> errors.LocalDpError:
@@ -74,18 +79,28 @@ def error_of(failure: grpc.RpcError, peer: str) -> errors.LocalDpError:
         return errors.DeadlineMissed(f"{peer} did not answer in time")
     if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED):
         return errors.Unreachable(f"{peer} cannot be reached")
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return errors.InvalidParameter(f"a message to or from {peer} is larger than a message may be")
     return errors.Unreachable(f"{peer} answered with an unexpected status {code.name}")
 
 
 def _named_error(failure: grpc.RpcError) -> errors.LocalDpError | None:
-    for key, value in failure.trailing_metadata() or ():
+    metadata: Any = failure.trailing_metadata() or ()
+    for key, value in metadata:
         if key != _DETAILS_KEY:
             continue
-        status = status_pb2.Status.FromString(value)
-        info = error_details_pb2.ErrorInfo()
-        for detail in status.details:
-            if detail.Unpack(info) and info.domain == DOMAIN and info.reason in _KINDS:
-                return _KINDS[info.reason](status.message)
+        try:
+            return _unpacked(status_pb2.Status.FromString(value))
+        except DecodeError:  # the peer sent something else under that key
+            return None
+    return None
+
+
+def _unpacked(status: status_pb2.Status) -> errors.LocalDpError | None:
+    info = error_details_pb2.ErrorInfo()
+    for detail in status.details:
+        if detail.Unpack(info) and info.domain == DOMAIN and info.reason in _KINDS:
+            return _KINDS[info.reason](status.message[:_LONGEST_MESSAGE])
     return None
 
 

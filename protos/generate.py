@@ -39,7 +39,9 @@ def main() -> None:
         generate(Path(fresh))
         stale = generated(Path(fresh)).items() ^ generated(ROOT).items()
     if stale:
-        sys.exit(f"stale: {', '.join(sorted({name for name, _ in stale}))}; run `make protos` and commit the result")
+        sys.exit(
+            f"stale: {', '.join(sorted({name for name, _ in stale}))}; run `make protos` and commit the result"
+        )
 
 
 if __name__ == "__main__":

@@ -34,6 +34,6 @@ class PrivacyClaim:
             else "against polynomial-time adversaries"
         )
         return (
-            f"{self.model}: replacing one person's record changes the probability of anything in the view of "
-            f"{self.against} by a factor of at most exp({self.epsilon}) per person in total, {kind}. {self.honest}"
+            f"{self.model}: whatever {self.against} can see, replacing one person's record changes its probability by "
+            f"a factor of at most exp({self.epsilon}) over all rounds, {kind}. {self.honest}"
         )

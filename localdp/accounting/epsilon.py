@@ -10,6 +10,7 @@ Checked in tests/unit/accounting/test_epsilon.py.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -47,10 +48,7 @@ class Epsilon:
     @classmethod
     def of_ratio(cls, ratio: Fraction) -> Epsilon:
         """The smallest epsilon on the grid with exp(epsilon) >= ratio: what a law with that ratio costs."""
-        if ratio <= 1:
-            return cls(0)
-        _, upper = log_enclosure(ratio, _LOG_BITS)
-        return cls(-(-upper * NANONATS_PER_NAT >> _LOG_BITS))
+        return cls(_nanonats_above_log(ratio))
 
     @property
     def exact(self) -> Fraction:
@@ -72,6 +70,14 @@ class Epsilon:
 
     def __str__(self) -> str:
         return f"{Decimal(self.nanonats).scaleb(-9).normalize():f}"
+
+
+@functools.lru_cache(maxsize=1024)
+def _nanonats_above_log(ratio: Fraction) -> int:
+    if ratio <= 1:
+        return 0
+    _, upper = log_enclosure(ratio, _LOG_BITS)
+    return -(-upper * NANONATS_PER_NAT >> _LOG_BITS)
 
 
 def _nanonats_below(value: Fraction | Decimal | float | str) -> int:

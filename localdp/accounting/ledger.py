@@ -81,6 +81,10 @@ class Accounts:
         if any(taken.cohort == charge.cohort for taken in earlier):
             return None
         debtors = charge.cohort.selection() if not earlier else self._not_yet_charged(charge, earlier)
+        if not isinstance(debtors, slice) and debtors.size == 0:
+            return (
+                None  # a part of those who paid: nothing to note, or free repetitions would fill the ledger
+            )
         self._refuse_beyond_limit(debtors, charge.cost)
         return debtors
 

@@ -43,7 +43,7 @@ def norm_mul(values: NDArray[Any], total: float = 1.0) -> Floats:
     mass = clipped.sum()
     if not mass:
         return np.full(len(clipped), _checked_total(total) / len(clipped))
-    scaled: Floats = clipped * (_checked_total(total) / mass)
+    scaled: Floats = clipped / mass * _checked_total(total)
     return scaled
 
 

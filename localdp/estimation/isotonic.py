@@ -19,7 +19,9 @@ from localdp.errors import InvalidParameter
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
-_LEAST_SHRINKING = 0.9  # A round that leaves more of the blocks than this is not worth its passes over them.
+_LEAST_SHRINKING = (
+    0.9  # A round that leaves more of the blocks than this is not worth its passes over them.
+)
 
 
 def isotonic(values: NDArray[Any], weights: NDArray[Any] | None = None) -> Floats:

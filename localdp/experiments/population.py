@@ -1,6 +1,6 @@
 """A made-up population, for demonstrations: nobody's records, so that everything about them may be shown."""
 
-from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -40,11 +40,4 @@ def dealt(records: Records, parties: int) -> list[Records]:
     if not 1 <= parties <= records.people:
         raise InvalidParameter("there must be at least one party, and one person for each")
     bounds = [records.people * number // parties for number in range(parties + 1)]
-    return [records.slice(start, stop) for start, stop in zip(bounds, bounds[1:], strict=False)]
-
-
-def gathered_prefix(sizes: Sequence[int], people: int) -> int:
-    """How many of the first people there are to ask for `people` of them; refuses more than there are."""
-    if not 1 <= people <= sum(sizes):
-        raise InvalidParameter(f"there are {sum(sizes)} people, and {people} were asked for")
-    return people
+    return [records.slice(start, stop) for start, stop in pairwise(bounds)]

@@ -51,7 +51,7 @@ class CuratorOracle:
             "curator",
             self.cost.epsilon_per_person,
             Strength.PURE,
-            "whoever receives the answers",
+            "anybody but the curator",
             "The curator holds every record in the clear and must be honest.",
         )
 

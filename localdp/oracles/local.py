@@ -54,7 +54,7 @@ class LocalOracle:
             "local",
             self.cost.epsilon_per_person,
             Strength.PURE,
-            "everybody outside the person's own party, the aggregator included",
+            "anybody outside the person's own party",
             "Nobody else has to be honest.",
         )
 

@@ -22,7 +22,7 @@ from localdp.domains import Records
 from localdp.errors import InvalidParameter, PolicyRefused, UnknownIndex
 from localdp.framing import digest
 from localdp.queries.statistical import StatisticalQuery
-from localdp.randomizers.definition import MeanRandomizer, Reports
+from localdp.randomizers.definition import MeanRandomizer, Reports, Values
 from localdp.randomness.keys import derive_key
 from localdp.randomness.lanes import LanedSource
 from localdp.sharing import additive
@@ -90,7 +90,7 @@ class Party:
         name = request.digest(query)
         cost = request.randomizer.epsilon
         self._charge(name, cohort, cost, f"{request.randomizer.canonical} of {query.text}")
-        values = query.encode(self._of(cohort), request.randomizer.resolution)
+        values = _inputs(query, self._of(cohort), request.randomizer.resolution)
         coins = LanedSource(derive_key(self._secret, b"reports", name), cohort.lanes())
         return request.randomizer.randomize(values, coins)
 
@@ -128,3 +128,8 @@ class Party:
         if isinstance(selection, slice):
             return self.records.slice(cohort.start, cohort.stop)
         return self.records.take(selection)
+
+
+def _inputs(query: StatisticalQuery, records: Records, resolution: int) -> Values:
+    """The query's values as inputs of a randomizer; bits stay bits."""
+    return query.evaluate(records) if resolution == 1 else query.encode(records, resolution)

@@ -159,12 +159,12 @@ class SharedOracle:
         count = len(self._servers.servers)
         if self._plan is NoisePlan.EACH_SERVER:
             against, honest = (
-                f"the collector and any {count - 1} of the {count} share servers",
+                f"the collector together with any {count - 1} of the {count} share servers",
                 ("At least one share server must be honest."),
             )
         else:
             against, honest = (
-                "the collector, who sees no server's noise",
+                "the collector, who knows no server's noise,",
                 (f"All {count} share servers must keep their noise and their shares to themselves."),
             )
         return PrivacyClaim("shared", self.cost.epsilon_per_person, Strength.COMPUTATIONAL, against, honest)

@@ -7,6 +7,8 @@ down, so that the ratio of a true output to another one, (T / a) / ((2**64 - T) 
 Checked in tests/unit/randomizers/test_thresholds.py.
 """
 
+import functools
+
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomness.enclosures import exp_enclosure
@@ -15,6 +17,7 @@ from localdp.randomness.source import WORD_RANGE
 _ENCLOSURE_BITS = 192
 
 
+@functools.lru_cache(maxsize=1024)
 def keep_threshold(epsilon: Epsilon, kept: int = 1, others: int = 1) -> int:
     """The largest T (up to the precision of the enclosure) with T * others <= exp(epsilon) * kept * (2**64 - T)."""
     if kept < 1 or others < 1:

@@ -7,11 +7,12 @@ from (key, c, retry).  With `width` draws for each lane, the draws of lane i sta
 Claims.
 - A person's draws depend on (key, call number, index) alone: not on who else is asked, nor on order or
   chunking.  So a retried request, cut up differently, returns the same reports.
-- Different keys, calls, retries and lanes share no block of keystream.
+- Different keys, calls, retries and lanes share no bit of keystream.
 - Constant work: a Bernoulli draw is one 64-bit word and one compare, in numpy, whatever its outcome.
   `below` and `categorical` repeat a draw only with probability bound / 2**64.
 - Draws are ordered lane by lane: [lane 0's width draws, lane 1's, ...].  A count that is no multiple of the
-  number of lanes is refused, and with it the lazy samplers, whose work depends on their coins.
+  number of lanes is refused.  The lazy samplers ask for such counts, as their coins fall: do not use them
+  here.  (One lane alone would not be refused, but its work would depend on its coins.)
 Checked in tests/unit/randomness/test_lanes.py and tests/contract/test_random_source.py.
 """
 

@@ -49,6 +49,8 @@ def fold_words(words: Words, bound: int) -> tuple[Words, Integers]:
     if not excess:
         return words & np.uint64(bound - 1), _none()
     rejected = np.flatnonzero(words >= np.uint64(WORD_RANGE - excess))
+    if bound > WORD_RANGE // 2:  # a word that is not rejected is below the bound already
+        return words, rejected
     divisor = np.uint64(bound)
     return words - words // divisor * divisor, rejected
 

@@ -19,19 +19,22 @@ from localdp.sharing.field import PRIME, Elements
 
 FEWEST_SERVERS = 2
 MOST_SERVERS = 255
+_BLOCK = 1 << 14
 
 
 def split(values: NDArray[np.int64], servers: int, source: RandomSource) -> list[Elements]:
     """One array of shares per server."""
     if not FEWEST_SERVERS <= servers <= MOST_SERVERS:
         raise InvalidParameter(f"values are shared among {FEWEST_SERVERS} to {MOST_SERVERS} servers")
-    rest = values.astype(np.uint64)
-    shares = []
-    for _ in range(servers - 1):
-        share = source.below(PRIME, len(values))
-        shares.append(share)
-        rest = field.subtract(rest, share)
-    return [*shares, rest]
+    shares = [source.below(PRIME, len(values)) for _ in range(servers - 1)]
+    last = np.empty(len(values), dtype=np.uint64)
+    for start in range(0, len(values), _BLOCK):  # blocks that stay in the cache
+        block = slice(start, start + _BLOCK)
+        rest = values[block].astype(np.uint64)
+        for share in shares:
+            rest = field.subtract(rest, share[block])
+        last[block] = rest
+    return [*shares, last]
 
 
 def combine(sums: Sequence[int]) -> int:

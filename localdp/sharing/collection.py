@@ -6,7 +6,7 @@ Coins, uploads and releases all carry it, so nobody can show one collection to t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
@@ -42,6 +42,9 @@ class Collection:
     servers: tuple[str, ...]
     parties: tuple[Contributor, ...]
     minimum_batch: int
+    digest: bytes = field(
+        init=False, repr=False, compare=False
+    )  # what binds everybody to the same collection
 
     def __post_init__(self) -> None:
         Epsilon.requested(self.epsilon)
@@ -59,15 +62,14 @@ class Collection:
             raise InvalidParameter("the minimum batch of a collection is at least 1")
         self._check_names()
         self._check_room()
+        object.__setattr__(self, "digest", self._digest())
 
     @property
     def people(self) -> int:
         """How many reports there can be."""
         return sum(party.people for party in self.parties)
 
-    @property
-    def digest(self) -> bytes:
-        """What binds everybody to the same collection."""
+    def _digest(self) -> bytes:
         parties = [f"{party.people} {party.name}".encode() for party in self.parties]
         return digest(
             b"localdp collection v1",

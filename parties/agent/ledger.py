@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Accounts, Charge
 from localdp.cohorts import Cohort, Split
-from localdp.errors import StorageFailed
+from localdp.errors import InvalidParameter, StorageFailed
 
 _BUSY_SECONDS = 30.0
 _LAYOUT = """
@@ -125,10 +125,12 @@ class SqliteLedger:
             (self._last_number,),
         )
         for number, request, records, start, stop, seed, parts, part, cost, purpose in rows.fetchall():
-            split = Split(seed, parts, part) if seed is not None else None
-            self._accounts.rebook(
-                Charge(request, records, Cohort(start, stop, split), Epsilon(cost), purpose)
-            )
+            try:
+                split = Split(seed, parts, part) if seed is not None else None
+                charge = Charge(request, records, Cohort(start, stop, split), Epsilon(cost), purpose)
+            except (InvalidParameter, TypeError) as error:
+                raise StorageFailed(f"row {number} of the ledger is not a charge") from error
+            self._accounts.rebook(charge)
             self._last_number = number
 
 
@@ -136,5 +138,5 @@ class SqliteLedger:
 def _storage_errors() -> Iterator[None]:
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OverflowError) as error:
         raise StorageFailed(f"the ledger could not be read or written ({type(error).__name__})") from error

@@ -1,8 +1,8 @@
 """A party's agent: the LR oracle of Definition 12.2 as a gRPC service around `localdp.oracles.party.Party`.
 
 Requests are handled one after the other on one worker thread, because a party's ledger is a sequence; the event loop
-stays free for the network.  A request whose caller has gone or whose deadline has passed is not begun, so that no budget
-is spent on an answer that nobody waits for.
+stays free for the network.  A request whose caller has gone or whose deadline has passed is not begun, so that no
+budget is spent on an answer that nobody waits for.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
 
     async def _work(self, context: Context, job: Callable[[], _Result]) -> _Result:
         def begin() -> _Result:
-            if context.cancelled() or (context.time_remaining() or 1.0) <= 0:
+            left = context.time_remaining()  # None without a deadline, and 0.0 once it has passed
+            if context.cancelled() or (left is not None and left <= 0):
                 raise DeadlineMissed(
                     "the caller was gone before the request was begun; nothing was charged"
                 )

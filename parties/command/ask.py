@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from localdp.oracles.exact import ExactOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.shared import SharedOracle
 from localdp.sharing.noise_plans import NoisePlan
-from parties.command.options import whole_number
+from parties.command.options import number_of_people
 from parties.command.output import print_ok, stdout_console
 
 
@@ -49,7 +49,9 @@ def run_ask(options: AskOptions) -> None:
         return
     table = Table(title=answer.query, show_header=False, title_justify="left")
     table.add_row("share of people", f"{answer.value:.6g} ± {answer.standard_error:.2g}")
-    table.add_row("number of people", f"{answer.count:,.1f} ± {answer.count_error:,.1f} of {answer.people:,}")
+    table.add_row(
+        "number of people", f"{answer.count:,.1f} ± {answer.count_error:,.1f} of {answer.people:,}"
+    )
     table.add_row("trust model", oracle.claim.model)
     table.add_row("epsilon per person", str(oracle.cost.epsilon_per_person))
     console = stdout_console()
@@ -82,7 +84,7 @@ def oracle_of(options: AskOptions) -> Iterator[StatisticalQueryOracle]:
         return
     checked_round([options.query], SCHEMA)  # a query that is refused is refused before anything is launched
     keyring = Keyring.from_system()
-    records = made_up_people(whole_number(options.people), keyring.source("people"))
+    records = made_up_people(number_of_people(options.people), keyring.source("people"))
     if options.model == "exact":
         yield ExactOracle(records)
     elif options.model == "curator":
@@ -90,7 +92,9 @@ def oracle_of(options: AskOptions) -> Iterator[StatisticalQueryOracle]:
     else:
         from parties.simulation.launcher import Simulation
 
-        with Simulation(dealt(records, options.parties), budget=epsilon, servers=options.servers) as simulation:
+        with Simulation(
+            dealt(records, options.parties), budget=epsilon, servers=options.servers
+        ) as simulation:
             yield _distributed(options, epsilon, simulation.parties, simulation.shared)
 
 
@@ -105,16 +109,17 @@ def _connected(options: AskOptions, epsilon: Epsilon) -> Iterator[StatisticalQue
         )
     assert options.connect is not None
     state = read_state(options.connect)
-    parties = RemoteParties(state.agents)
-    shared = RemoteShareServers(parties, state.share_servers)
-    try:
-        yield _distributed(options, epsilon, parties, shared)
-    finally:
-        shared.close()
-        parties.close()
+    with closing(RemoteParties(state.agents)) as parties:
+        if options.model == "local":
+            yield _distributed(options, epsilon, parties, None)
+            return
+        with closing(RemoteShareServers(parties, state.share_servers)) as shared:
+            yield _distributed(options, epsilon, parties, shared)
 
 
-def _distributed(options: AskOptions, epsilon: Epsilon, parties: Any, shared: Any) -> StatisticalQueryOracle:
+def _distributed(
+    options: AskOptions, epsilon: Epsilon, parties: Any, shared: Any
+) -> StatisticalQueryOracle:
     source = Keyring.from_system().source("analyst")
     if options.model == "local":
         return LocalOracle(parties, epsilon, source)

@@ -17,7 +17,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-parties_app = typer.Typer(help="Simulated parties: agents and share servers on this machine.", no_args_is_help=True)
+parties_app = typer.Typer(
+    help="Simulated parties: agents and share servers on this machine.", no_args_is_help=True
+)
 app.add_typer(parties_app, name="parties")
 
 
@@ -44,11 +46,19 @@ class Model(str, Enum):
     shared = "shared"
 
 
-EpsilonOption = Annotated[str, typer.Option("--epsilon", "-e", help="Privacy loss per person and count, in nats.")]
+EpsilonOption = Annotated[
+    str, typer.Option("--epsilon", "-e", help="Privacy loss per person and count, in nats.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON envelope on standard output.")]
-PlanOption = Annotated[Plan, typer.Option("--noise-plan", help="Who adds which noise among the share servers.")]
-PartiesOption = Annotated[int, typer.Option("--parties", min=1, max=2000, help="How many agents hold the people.")]
-ServersOption = Annotated[int, typer.Option("--servers", min=2, max=16, help="How many share servers there are.")]
+PlanOption = Annotated[
+    Plan, typer.Option("--noise-plan", help="Who adds which noise among the share servers.")
+]
+PartiesOption = Annotated[
+    int, typer.Option("--parties", min=1, max=2000, help="How many agents hold the people.")
+]
+ServersOption = Annotated[
+    int, typer.Option("--servers", min=2, max=16, help="How many share servers there are.")
+]
 SeedOption = Annotated[
     int | None,
     typer.Option("--insecure-seed", help="Repeatable coins, hence NO privacy: for made-up people only."),
@@ -58,14 +68,20 @@ SeedOption = Annotated[
 @app.command()
 def compare(
     epsilon: EpsilonOption = "1",
-    people: Annotated[str, typer.Option(help="Numbers of people, separated by commas.")] = "100,1000,1e4,1e5,1e6",
+    people: Annotated[
+        str, typer.Option(help="Numbers of people, separated by commas.")
+    ] = "100,1000,1e4,1e5,1e6",
     trials: Annotated[str, typer.Option(help="How often each count is repeated.")] = "2000",
     models: Annotated[str, typer.Option(help="Which trust models.")] = "exact,curator,local,shared",
-    transport: Annotated[Transport, typer.Option(help="Parties as objects or as processes.")] = Transport.process,
+    transport: Annotated[
+        Transport, typer.Option(help="Parties as objects or as processes.")
+    ] = Transport.process,
     noise_plan: PlanOption = Plan.each_server,
     parties: PartiesOption = 4,
     servers: ServersOption = 2,
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="Worker processes, with --transport process.")] = 2,
+    jobs: Annotated[
+        int, typer.Option(min=1, max=64, help="Worker processes, with --transport process.")
+    ] = 2,
     out: Annotated[Path | None, typer.Option(help="Directory for compare.json, .svg and .html.")] = None,
     json: JsonOption = False,
     insecure_seed: SeedOption = None,
@@ -99,7 +115,9 @@ def ask(
     query: Annotated[str, typer.Argument(help="A statistical query, such as 'smoker and age >= 65'.")],
     model: Annotated[Model, typer.Option(help="Which trust model answers.")] = Model.local,
     epsilon: EpsilonOption = "1",
-    connect: Annotated[Path | None, typer.Option(help="Ask running parties: the file of `localdp parties up`.")] = None,
+    connect: Annotated[
+        Path | None, typer.Option(help="Ask running parties: the file of `localdp parties up`.")
+    ] = None,
     people: Annotated[str, typer.Option(help="How many made-up people, unless connected.")] = "10000",
     parties: PartiesOption = 4,
     servers: ServersOption = 2,
@@ -133,9 +151,9 @@ def parties_up(
     parties: PartiesOption = 20,
     servers: ServersOption = 2,
     budget: Annotated[str, typer.Option(help="What each person may spend in total, in nats.")] = "10",
-    state: Annotated[Path, typer.Option(help="Where to write the addresses, for `localdp ask --connect`.")] = Path(
-        "out/parties.json"
-    ),
+    state: Annotated[
+        Path, typer.Option(help="Where to write the addresses, for `localdp ask --connect`.")
+    ] = Path("out/parties.json"),
     json: JsonOption = False,
 ) -> None:
     """Launch simulated parties and keep them until Ctrl-C; nothing is left behind."""
@@ -144,7 +162,11 @@ def parties_up(
     with reporting(json):
         from parties.command.up import UpOptions, run_up
 
-        run_up(UpOptions(people=people, parties=parties, servers=servers, budget=budget, state=state, json=json))
+        run_up(
+            UpOptions(
+                people=people, parties=parties, servers=servers, budget=budget, state=state, json=json
+            )
+        )
 
 
 def main() -> None:

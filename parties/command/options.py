@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 
 from localdp.errors import InvalidParameter
+from localdp.experiments.compare import MOST_PEOPLE
 
 _LONGEST_NUMBER = 24
 
@@ -18,6 +19,14 @@ def whole_number(text: str) -> int:
     if not number.is_finite() or abs(number.adjusted()) > _LONGEST_NUMBER or number != int(number):
         raise InvalidParameter(f"{text!s:.40} is not a whole number; write 10000 or 1e4")
     return int(number)
+
+
+def number_of_people(text: str) -> int:
+    """A whole number of made-up people that fit into this machine."""
+    people = whole_number(text)
+    if not 1 <= people <= MOST_PEOPLE:
+        raise InvalidParameter(f"the number of people lies between 1 and {MOST_PEOPLE}")
+    return people
 
 
 def whole_numbers(text: str) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -38,7 +39,27 @@ def read_state(path: Path) -> State:
         data = json.loads(path.read_text())
         return State(_peers(data["agents"]), _peers(data["share_servers"]))
     except (ValueError, KeyError, TypeError) as error:
-        raise InvalidParameter(f"{path} does not say where parties are; make it with `localdp parties up`") from error
+        raise InvalidParameter(
+            f"{path} does not say where parties are; make it with `localdp parties up`"
+        ) from error
+
+
+def require_replaceable(path: Path) -> None:
+    """Refuse to write over a file that is something else than the addresses of parties."""
+    if path.exists():
+        try:
+            read_state(path)
+        except (InvalidParameter, OSError) as error:
+            raise InvalidParameter(
+                f"{path} is something else than a file of addresses; give another --state"
+            ) from error
+
+
+def forget_state(state: State, path: Path) -> None:
+    """Remove the file, unless it is not ours: later parties may have written theirs there."""
+    with contextlib.suppress(InvalidParameter, OSError):
+        if read_state(path) == state:
+            path.unlink()
 
 
 def _peers(data: list[dict[str, str]]) -> tuple[Peer, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +12,13 @@ from rich.table import Table
 from localdp.accounting.epsilon import Epsilon
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import SCHEMA, dealt, made_up_people
-from parties.command.options import whole_number
+from parties.command.options import number_of_people
 from parties.command.output import print_ok, stderr_console, stdout_console
-from parties.command.state import State, write_state
+from parties.command.state import State, forget_state, require_replaceable, write_state
 from parties.simulation.launcher import Simulation
+
+# A signal that comes just before the wait is noticed at its end; signal.pause() would sleep on for ever.
+WAKE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +36,24 @@ class UpOptions:
 def run_up(options: UpOptions) -> None:
     """Launch, say where everybody is, and wait for Ctrl-C or a termination signal."""
     budget = Epsilon.requested(options.budget)
-    people = made_up_people(whole_number(options.people), Keyring.from_system().source("people"))
+    people = made_up_people(number_of_people(options.people), Keyring.from_system().source("people"))
+    require_replaceable(options.state)
     _terminate_like_ctrl_c()
     console = stderr_console()
     with console.status(f"starting {options.parties} agents and {options.servers} share servers"):
         simulation = Simulation(dealt(people, options.parties), budget=budget, servers=options.servers)
         simulation.__enter__()
+    state = State(tuple(simulation.agents), tuple(simulation.share_servers))
     try:
-        state = State(tuple(simulation.agents), tuple(simulation.share_servers))
         write_state(state, options.state)
         _announce(options, state, budget)
-        signal.pause()
+        while True:
+            time.sleep(WAKE_SECONDS)
     except KeyboardInterrupt:
         console.print("stopping")
     finally:
-        options.state.unlink(missing_ok=True)
         simulation.__exit__(None, None, None)
+        forget_state(state, options.state)
 
 
 def _terminate_like_ctrl_c() -> None:

@@ -14,7 +14,7 @@ from parties import codec
 from parties.serving import CHUNK_BYTES
 from parties.wire.v1 import share_server_pb2, share_server_pb2_grpc
 
-PEOPLE_PER_PART = CHUNK_BYTES // ELEMENT_BYTES
+PEOPLE_PER_PART = CHUNK_BYTES // ELEMENT_BYTES  # counted before a split: a server need not look further
 
 
 def parts_of(batch: ShareBatch) -> Iterator[ShareBatch]:

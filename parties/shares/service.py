@@ -11,13 +11,18 @@ from typing import Any
 
 import grpc
 
-from localdp.sharing.share_server import ShareServer
+from localdp.errors import InvalidParameter, PolicyRefused
+from localdp.sharing.share_server import ShareBatch, ShareServer
 from parties import codec
+from parties.shares.client import PEOPLE_PER_PART
 from parties.status import answering
 from parties.wire.v1 import share_server_pb2 as pb
 from parties.wire.v1 import share_server_pb2_grpc
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ShareServerService"].full_name
+
+# A server keeps one byte for each person that a collection announces.
+MOST_PEOPLE = 1 << 28
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -38,6 +43,8 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
     ) -> pb.OpenCollectionResponse:
         """Get ready for a collection."""
         collection = codec.collection_from_wire(request.collection)
+        if collection.people > MOST_PEOPLE:
+            raise PolicyRefused(f"this share server takes collections of at most {MOST_PEOPLE} people")
         self._server.open(collection)
         return pb.OpenCollectionResponse(digest=collection.digest)
 
@@ -48,7 +55,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         """Add shares."""
         counted = 0
         async for request in requests:
-            counted += self._server.accept(codec.batch_from_wire(request))
+            counted += self._server.accept(_bounded(codec.batch_from_wire(request)))
         return pb.UploadSharesResponse(counted=counted)
 
     @answering
@@ -61,3 +68,10 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
     async def Release(self, request: pb.ReleaseRequest, context: Context) -> pb.ReleaseResponse:  # noqa: N802
         """The noisy sum."""
         return pb.ReleaseResponse(noisy_sum=self._server.release(request.collection, request.accepted))
+
+
+def _bounded(batch: ShareBatch) -> ShareBatch:
+    """A batch whose range of people is no longer than an honest party's: finding out who is in a split takes memory."""
+    if batch.cohort.stop - batch.cohort.start > PEOPLE_PER_PART:
+        raise InvalidParameter(f"a message holds shares of at most {PEOPLE_PER_PART} consecutive people")
+    return batch

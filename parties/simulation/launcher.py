@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -70,6 +71,8 @@ class Simulation:
 
     def _start(self, stack: contextlib.ExitStack) -> None:
         directory = Path(tempfile.mkdtemp(prefix="localdp-"))
+        # The nursery removes it; this is for the case that the nursery did not start, or was killed.
+        stack.callback(shutil.rmtree, directory, ignore_errors=True)
         self._nursery = _Nursery(directory)
         stack.callback(self._nursery.close)
         self.share_servers = self._peers([self._server(number) for number in range(self._server_count)])
@@ -118,7 +121,8 @@ def wait_until_healthy(peer: Peer, timeout_seconds: float = START_SECONDS) -> No
     """Return when the peer says that it serves."""
     with grpc.insecure_channel(peer.address) as channel:
         try:
-            answer = health_pb2_grpc.HealthStub(channel).Check(
+            stub: Any = health_pb2_grpc.HealthStub(channel)
+            answer = stub.Check(
                 health_pb2.HealthCheckRequest(), timeout=timeout_seconds, wait_for_ready=True
             )
         except grpc.RpcError as failure:

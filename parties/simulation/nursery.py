@@ -99,7 +99,7 @@ def main() -> None:
     """Fork a child for every line of input; clean up at its end."""
     directory = Path(sys.argv[1])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: sys.stdin.close())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     orphaned, alive = os.pipe()
     children: set[int] = set()
     try:
@@ -112,9 +112,8 @@ def main() -> None:
                 be_child(line, orphaned)
             children.add(child)
             reap(children)
-    except ValueError:
-        pass  # standard input was closed by SIGTERM
     finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         end(children)
         shutil.rmtree(directory, ignore_errors=True)
 

@@ -29,9 +29,12 @@ from localdp.experiments.keyring import Keyring
 from localdp.randomizers.definition import Floats
 
 
-def run_in_pool(settings: Settings, keyring: Keyring, jobs: int, done: Callable[[Block], None]) -> list[Row]:
+def run_in_pool(
+    settings: Settings, keyring: Keyring, jobs: int, done: Callable[[Block], None]
+) -> list[Row]:
     """The comparison in process, on `jobs` workers."""
     context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_become_worker)
     try:
         blocks = [block for people in settings.people for block in blocks_of(settings, people)]
@@ -39,9 +42,16 @@ def run_in_pool(settings: Settings, keyring: Keyring, jobs: int, done: Callable[
         errors: dict[tuple[int, str], list[Floats]] = {}
         for block, future in futures:
             errors.setdefault((block.people, block.model), []).append(_done(future, block, done))
+    except BaseException:
+        # A block of many people takes minutes; whoever pressed Ctrl-C does not want to wait for it.
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.terminate()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-    return [row_of(model, people, np.concatenate(parts), settings) for (people, model), parts in errors.items()]
+    return [
+        row_of(model, people, np.concatenate(parts), settings) for (people, model), parts in errors.items()
+    ]
 
 
 def _done(future: Future[Floats], block: Block, done: Callable[[Block], None]) -> Floats:

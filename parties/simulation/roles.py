@@ -78,7 +78,7 @@ def role_from_line(line: str) -> Role:
 def save_records(records: Records, path: Path) -> None:
     """Schema and columns in one file that only the owner can read."""
     schema = np.frombuffer(json.dumps(records.schema.to_data()).encode(), dtype=np.uint8)
-    columns = {f"column_{name}": records.column(name) for name in records.schema.names}
+    columns: dict[str, Any] = {f"column_{name}": records.column(name) for name in records.schema.names}
     path.touch(mode=0o600)
     with path.open("wb") as file:
         np.savez(file, schema=schema, **columns)

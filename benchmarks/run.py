@@ -1,0 +1,31 @@
+"""All benchmarks of one run, printed and written as JSON: `python -m benchmarks.run --out out/bench.json`."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from benchmarks.rows import Row, print_rows
+from benchmarks.samplers import samplers
+from benchmarks.service import service
+
+
+def main() -> None:
+    """Measure everything; exit 1 if a target was missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("out/bench.json"))
+    path = parser.parse_args().out
+    rows: list[Row] = []
+    for measure in (samplers, service):
+        measured = measure()
+        print_rows(measured)
+        rows += measured
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(rows, indent=2) + "\n")
+    missed = [row["name"] for row in rows if row["ok"] is False]
+    if missed:
+        sys.exit(f"missed: {'; '.join(missed)}")
+
+
+if __name__ == "__main__":
+    main()

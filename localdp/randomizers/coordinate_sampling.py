@@ -1,0 +1,137 @@
+"""One bit about one coordinate of a bounded vector (Nguyen et al. 2016, "Harmony").
+
+A vector of d values in [0, 1], each a point j of the grid 0 .. R, is reported as a uniformly drawn coordinate and the
+one bit of Duchi, Jordan and Wainwright about it: output 2 c + b for bit b about coordinate c.  As inputs of the law the
+vectors are numbered by their digits in base R + 1, the first coordinate lowest.
+
+Claim.  The randomizer is epsilon-local for vectors that differ in any way, with the epsilon of the bit: the coordinate
+does not depend on the vector.  With C = 2**64 / (2**64 - 2 F), the estimate 1/2 + (C d / (2 n)) (ones - zeros) of each
+coordinate is exactly unbiased, and n times its variance is (d C**2 - E[t**2]) / 4 for t = 2 x - 1, which for every
+d >= 2 is below that of the hypercube mechanism of Duchi, Jordan and Wainwright.  Checked exactly in
+tests/unit/randomizers/test_coordinate_sampling.py, and as a sample in tests/statistical/test_mean_randomizers.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.errors import InvalidParameter
+from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
+from localdp.randomizers.inputs import require_between, require_own
+from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomizers.packing import Unsigned, bits_below, pack_integers, unpack_integers, unsigned_type
+from localdp.randomness.source import WORD_RANGE, RandomSource
+
+LARGEST_DIMENSION = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinateSampling:
+    """Reports one uniformly drawn coordinate, and one bit about the value there."""
+
+    requested: Epsilon
+    dimension: int
+    resolution: int = 1 << 10  # a power of two
+    bit: OneBitRandomizer = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require_between("the dimension", self.dimension, 1, LARGEST_DIMENSION)
+        object.__setattr__(self, "bit", OneBitRandomizer(self.requested, self.resolution))
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """Privacy loss of one report, in nats, replace-one neighbours; from the integer law, rounded up."""
+        return self.bit.epsilon
+
+    @property
+    def inputs(self) -> int:
+        """The points of the grid in all dimensions."""
+        return int((self.resolution + 1) ** self.dimension)
+
+    @property
+    def outputs(self) -> int:
+        """The size of the output alphabet."""
+        return 2 * self.dimension
+
+    @property
+    def report_bits(self) -> int:
+        """Size of one packed report."""
+        return bits_below(self.outputs)
+
+    @property
+    def canonical(self) -> str:
+        """Name and parameters as text."""
+        return (
+            f"coordinate-sampling(epsilon={self.requested},dimension={self.dimension},"
+            f"resolution={self.resolution})"
+        )
+
+    def randomize(self, values: Values, source: RandomSource) -> Unsigned:
+        """One output for each row of an (n, dimension) array."""
+        self._require_rows(values)
+        people = len(values)
+        coordinates = source.below(self.dimension, people).view(np.int64)
+        chosen = values[np.arange(people), coordinates]
+        coordinates *= 2
+        coordinates += self.bit.randomize(chosen, source)
+        return coordinates.astype(unsigned_type(self.report_bits))
+
+    def law(self, value: int) -> dict[Hashable, Fraction]:
+        """The exact law of the output for the vector of this number."""
+        return {
+            2 * coordinate + bit: self.bit.law(entry)[bit] / self.dimension
+            for coordinate, entry in enumerate(self.vector(value))
+            for bit in (0, 1)
+        }
+
+    def vector(self, value: int) -> list[int]:
+        """The vector of this number: its digits in base resolution + 1."""
+        base = self.resolution + 1
+        return [value // base**coordinate % base for coordinate in range(self.dimension)]
+
+    def pack(self, reports: Reports) -> bytes:
+        """The outputs, without gaps."""
+        return pack_integers(reports, self.report_bits)
+
+    def unpack(self, data: bytes, count: int) -> Unsigned:
+        """The outputs again, if there are exactly `count`, all of them of the alphabet."""
+        return unpack_integers(data, count, self.report_bits, self.outputs)
+
+    def tally(self, reports: Reports) -> Tally:
+        """How often each output was reported."""
+        counts = np.bincount(reports.astype(np.int64), minlength=self.outputs)
+        return Tally(self, len(reports), counts.astype(np.int64))
+
+    def estimate(self, tally: Tally) -> Frequencies:
+        """Unbiased estimates of the means of all coordinates.
+
+        The spread of the values themselves is not observable, so the variance of the population target stands for both:
+        it bounds the empirical one from above.
+        """
+        require_own(tally, self)
+        zeros, ones = tally.sums[0::2], tally.sums[1::2]
+        values = 0.5 + (self._factor * self.dimension / 2) * ((ones - zeros) / tally.reports)
+        centred = np.clip(2 * values - 1, -1.0, 1.0)
+        variance = (self.dimension * self._factor**2 - centred**2) / 4 / tally.reports
+        return Frequencies(values, tally.reports, variance, variance)
+
+    def variance(self, mean: float, mean_square: float) -> float:
+        """n times the variance of the estimate of a coordinate with these moments, for the empirical target."""
+        return (self.dimension * self._factor**2 - 1) / 4 + mean - mean_square
+
+    @property
+    def _factor(self) -> float:
+        """C: what a bit of -1 or +1 is multiplied with."""
+        return WORD_RANGE / (WORD_RANGE - 2 * self.bit.flip)
+
+    def _require_rows(self, values: Values) -> None:
+        # All entries are checked, not only the drawn ones: a refusal must not depend on the coins.
+        if values.ndim != 2 or values.shape[1] != self.dimension or values.dtype.kind not in "bui":
+            raise InvalidParameter(f"the inputs are rows of {self.dimension} integers")
+        if values.size and (int(values.min()) < 0 or int(values.max()) > self.resolution):
+            raise InvalidParameter(f"the entries of a vector are integers from 0 to {self.resolution}")

@@ -1,0 +1,113 @@
+"""Hadamard response with one block: one private bit about an item (Bassily and Smith 2015; Acharya, Sun, Zhang 2019).
+
+Let b be the smallest power of two above d, and give item x the row x + 1 of the Hadamard matrix of order b.  A report
+is a column y: uniform among the b / 2 columns in which the row is +1 with probability p = T / 2**64, and uniform among
+the others otherwise.  Row 0 is +1 everywhere, and is given to nobody.
+
+Claim.  The randomizer is epsilon-local with exp(epsilon) = T / (2**64 - T), for T rounded down; it is tight as soon as
+there are two items.  (-1)**<y, x'> has mean 2 p - 1 for the item x' = x and 0 for every other, so that one
+Walsh-Hadamard transform of the counts of y decodes all items at once, unbiased, with n Var = C**2 - f whatever the data
+are, C = 1 / (2 p - 1) = (exp(eps) + 1) / (exp(eps) - 1).  Within 6.4 % of the best oracle for epsilon <= 0.5; poor
+above 2.  Checked exactly, by enumerating the coins, in tests/unit/randomizers/test_hadamard.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.errors import InvalidParameter
+from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
+from localdp.randomizers.inputs import checked_inputs, require_between, require_own
+from localdp.randomizers.packing import pack_integers, unpack_integers
+from localdp.randomizers.pure_protocol import Support
+from localdp.randomizers.thresholds import keep_threshold
+from localdp.randomizers.walsh import parity, walsh_hadamard
+from localdp.randomness.source import WORD_RANGE, RandomSource
+
+LARGEST_INPUTS = 1 << 20
+_HALF = WORD_RANGE // 2
+
+
+@dataclass(frozen=True, slots=True)
+class HadamardResponse:
+    """Reports a column of the Hadamard matrix, more often one where the item's row is +1."""
+
+    requested: Epsilon
+    inputs: int
+    keep: int = field(init=False, repr=False, compare=False)  # T: the row is +1 with probability T / 2**64
+
+    def __post_init__(self) -> None:
+        Epsilon.requested(self.requested)
+        require_between("the number of inputs", self.inputs, 2, LARGEST_INPUTS)
+        object.__setattr__(self, "keep", keep_threshold(self.requested))
+        if self.keep <= _HALF:
+            raise InvalidParameter("this epsilon is too small for a 64-bit threshold")
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """Privacy loss of one report, in nats, replace-one neighbours; from the integer law, rounded up."""
+        return Epsilon.of_ratio(Fraction(self.keep, WORD_RANGE - self.keep))
+
+    @property
+    def order(self) -> int:
+        """b: the order of the Hadamard matrix, and the number of different reports."""
+        return 1 << self.report_bits
+
+    @property
+    def report_bits(self) -> int:
+        """Size of one packed report."""
+        return self.inputs.bit_length()
+
+    @property
+    def canonical(self) -> str:
+        """Name and parameters as text."""
+        return f"hadamard(epsilon={self.requested},inputs={self.inputs})"
+
+    def randomize(self, values: Values, source: RandomSource) -> NDArray[np.uint32]:
+        """One column for each item: a uniform column, moved to the wanted half by flipping one bit of it."""
+        rows = (checked_inputs(values, self.inputs) + 1).astype(np.uint32)
+        columns = source.below(self.order, len(rows)).astype(np.uint32)
+        kept = source.bernoulli(self.keep, len(rows))
+        # The lowest one of a row is where a flipped bit changes <y, row>: a bijection between the halves.
+        lowest = rows & (~rows + np.uint32(1))
+        columns ^= lowest * np.equal(parity(columns & rows), kept)
+        return columns
+
+    def law(self, value: int) -> dict[Hashable, Fraction]:
+        """The exact law of the column."""
+        half = WORD_RANGE * self.order // 2
+        weights = (self.keep, WORD_RANGE - self.keep)
+        return {y: Fraction(weights[(y & (value + 1)).bit_count() % 2], half) for y in range(self.order)}
+
+    def pack(self, reports: Reports) -> bytes:
+        """log2 b bits a report."""
+        return pack_integers(reports, self.report_bits)
+
+    def unpack(self, data: bytes, count: int) -> NDArray[np.uint32]:
+        """The columns again."""
+        return unpack_integers(data, count, self.report_bits, self.order).astype(np.uint32)
+
+    def tally(self, reports: Reports) -> Tally:
+        """How often each column was reported."""
+        return Tally(self, len(reports), np.bincount(reports, minlength=self.order).astype(np.int64))
+
+    def estimate(self, tally: Tally) -> Frequencies:
+        """Unbiased frequencies of all items, by one Walsh-Hadamard transform."""
+        require_own(tally, self)
+        balance = walsh_hadamard(tally.sums)[1 : self.inputs + 1]
+        return self._support.estimate((tally.reports + balance) // 2, tally.reports)
+
+    def variance(self, frequency: float) -> float:
+        """n times the variance of the estimate at this frequency, for the empirical target: C**2 - f."""
+        return self._support.variance(frequency)
+
+    @property
+    def _support(self) -> Support:
+        """A column supports the items whose row is +1 there: half of all others."""
+        return Support(Fraction(self.keep, WORD_RANGE), Fraction(1, 2))

@@ -1,0 +1,161 @@
+"""Discrete Laplace noise at the party, clamped to the grid: the truncated geometric mechanism (Ghosh et al. 2009).
+
+The value is a point j of the grid 0 .. R.  With a = exp(-epsilon / R), noise k has probability
+(1 - a) / (1 + a) a**|k|, and the report is j + k, clamped to 0 .. R.  The integers behind it are the tails
+S_k = 2**64 a**k / (1 + a), k = 1 .. R, rounded up: noise of at least k has probability S_k / 2**64, on either side.
+Noise beyond R is never needed, because it is clamped for every j; so the law is finite, and a draw is one search in one
+table.
+
+**Deviation** from noise on all integers, and from an unclamped range: clamping costs nothing here.  The noise has no
+memory, so what was cut off at an end has mean c = a / (1 - a) whatever the value: an estimator that counts the end 0 as
+-c and the end R as R + c is the conditional expectation of j + k given the report.  Hence it is unbiased, and its
+variance is below that of the unclamped noise, 2 a / (1 - a)**2, by a / (1 - a)**2 times the probability of an end.  For
+small epsilon that is half of it.
+
+Claims.
+- Epsilon is exact: the largest ratio is (2**64 - S_1) / S_R at the ends, or that of the weights inside.
+- The estimator is unbiased up to the rounding of the tails: by less than (1 + 1 / epsilon) / 2**63.
+Checked exactly in tests/unit/randomizers/test_local_laplace.py, and as a sample in
+tests/statistical/test_mean_randomizers.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.errors import InvalidParameter
+from localdp.randomizers.definition import Estimate, Reports, Tally, Values
+from localdp.randomizers.inputs import checked_inputs, require_between, require_own
+from localdp.randomizers.packing import Unsigned, bits_below, pack_integers, unpack_integers, unsigned_type
+from localdp.randomness.geometric import exp_powers
+from localdp.randomness.source import WORD_BITS, WORD_RANGE, IntegerLaw, RandomSource
+
+LARGEST_RESOLUTION = 1 << 16
+_POWER_BITS = 160
+
+
+def _tails(requested: Epsilon, resolution: int) -> list[int]:
+    """S_0 = 2**64 - S_1, S_1, .., S_R: 2**64 times the probability of noise of at least k."""
+    lows, highs = exp_powers(requested.exact / resolution, resolution + 1, _POWER_BITS)
+    denominator = (1 << _POWER_BITS) + lows[1]
+    tails = [-(-(high << WORD_BITS) // denominator) for high in highs[1:]]
+    return [WORD_RANGE - tails[0], *tails]
+
+
+def _noise(tails: list[int]) -> IntegerLaw:
+    """The law of the noise -R .. R, with all that lies beyond at its ends."""
+    half = [tail - following for tail, following in pairwise(tails[1:])] + [tails[-1]]
+    return IntegerLaw((*reversed(half), tails[0] - tails[1], *half))
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDiscreteLaplace:
+    """Reports a point of the grid near the value."""
+
+    requested: Epsilon
+    resolution: int = 1 << 10
+    noise: IntegerLaw = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Epsilon.requested(self.requested)
+        require_between("the resolution", self.resolution, 1, LARGEST_RESOLUTION)
+        tails = _tails(self.requested, self.resolution)
+        if tails[0] <= tails[1]:
+            raise InvalidParameter("this epsilon is too small for a grid of this resolution")
+        object.__setattr__(self, "noise", _noise(tails))
+        if self.requested < self.epsilon:
+            raise InvalidParameter("this epsilon is too small or too large for a grid of this resolution")
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """Privacy loss of one report, in nats, replace-one neighbours; from the integer law, rounded up."""
+        smallest_tail = self.noise.weights[0]
+        upper_half = WORD_RANGE - self.noise.cumulative[self.resolution - 1]
+        # Inside, the report R - 1 meets every distance 0 .. R - 1; at R = 1 there is no inside.
+        inside = self.noise.weights[self.resolution : -1]
+        widest = Fraction(max(inside), min(inside)) if min(inside) else Fraction(WORD_RANGE)
+        ends = Fraction(upper_half, smallest_tail)
+        return Epsilon.of_ratio(max(ends, widest) if self.resolution > 1 else ends)
+
+    @property
+    def inputs(self) -> int:
+        """The points of the grid."""
+        return self.resolution + 1
+
+    @property
+    def report_bits(self) -> int:
+        """Size of one packed report."""
+        return bits_below(self.inputs)
+
+    @property
+    def canonical(self) -> str:
+        """Name and parameters as text."""
+        return f"local-discrete-laplace(epsilon={self.requested},resolution={self.resolution})"
+
+    def randomize(self, values: Values, source: RandomSource) -> Unsigned:
+        """One point of the grid for each value; one table for all."""
+        reports = source.categorical(self.noise, len(values))
+        reports += checked_inputs(values, self.inputs) - self.resolution
+        np.clip(reports, 0, self.resolution, out=reports)
+        return reports.astype(unsigned_type(self.report_bits))
+
+    def law(self, value: int) -> dict[Hashable, Fraction]:
+        """The exact law of the report."""
+        law: dict[Hashable, Fraction] = dict.fromkeys(range(self.inputs), Fraction(0))
+        for index, weight in enumerate(self.noise.weights):
+            law[min(max(value + index - self.resolution, 0), self.resolution)] += Fraction(
+                weight, WORD_RANGE
+            )
+        return law
+
+    def pack(self, reports: Reports) -> bytes:
+        """The points, without gaps."""
+        return pack_integers(reports, self.report_bits)
+
+    def unpack(self, data: bytes, count: int) -> Unsigned:
+        """The points again, if there are exactly `count`, all of them on the grid."""
+        return unpack_integers(data, count, self.report_bits, self.inputs)
+
+    def tally(self, reports: Reports) -> Tally:
+        """How many reports lie on the two ends, and the sums of all points and of their squares."""
+        points = reports.astype(np.int64)
+        ends = np.count_nonzero(points == 0), np.count_nonzero(points == self.resolution)
+        return Tally(self, len(points), np.array([*ends, points.sum(), np.dot(points, points)], np.int64))
+
+    def estimate(self, tally: Tally) -> Estimate:
+        """Unbiased estimate of the mean of j / resolution."""
+        require_own(tally, self)
+        low, high, first, second = (int(part) / tally.reports for part in tally.sums)
+        beyond, reach = self._beyond, self.resolution
+        mean = (first + (high - low) * beyond) / reach
+        square = (second + low * beyond**2 + high * (2 * reach * beyond + beyond**2)) / reach**2
+        inside = min(max(mean, 0.0), 1.0)
+        empirical = self.variance(inside, inside**2)
+        spread = min(max(square - mean**2 - empirical, 0.0), inside - inside**2)
+        return Estimate(
+            mean, tally.reports, empirical / tally.reports, (empirical + spread) / tally.reports
+        )
+
+    def variance(self, mean: float, mean_square: float) -> float:
+        """Variance of a debiased report about its person's value, for people with this mean: an upper bound.
+
+        It is exact when all people have the same value.  The variance is concave in the value, so by Jensen's
+        inequality its average is largest then; the second moment does not enter.
+        """
+        rate = float(self.requested)
+        ends = (math.exp(-rate * mean) + math.exp(-rate * (1 - mean))) / (
+            1 + math.exp(-rate / self.resolution)
+        )
+        return self._beyond * (1 + self._beyond) * (2 - ends) / self.resolution**2
+
+    @property
+    def _beyond(self) -> float:
+        """c = a / (1 - a): how far beyond an end the noise reaches on average; its variance is c (1 + c)."""
+        return 1 / math.expm1(float(self.requested) / self.resolution)
