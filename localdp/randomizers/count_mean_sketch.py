@@ -242,5 +242,6 @@ class HadamardCountMeanSketch(_Sketch):
         require_own(tally, self)
         spectrum: Integers = np.ascontiguousarray(tally.sums.T)
         transform_columns(spectrum)
-        sums = self._looked_up(self._scale * spectrum.T, candidates)
+        table: Floats = spectrum.T * np.float64(self._scale)
+        sums = self._looked_up(table, candidates)
         return self._frequencies(sums, tally.reports, self._scale**2, second_moment / self.hashes)

@@ -63,7 +63,11 @@ class Geometry:
 
 
 def _repunit(base: int, length: int) -> int:
-    return (base**length - 1) // (base - 1)
+    """1 + base + .. + base**(length - 1), which is (base**length - 1) / (base - 1)."""
+    total = 0
+    for _ in range(length):
+        total = total * base + 1
+    return total
 
 
 @lru_cache(maxsize=8)

@@ -4,8 +4,11 @@ The set contains the input x with probability p = T / 2**64, and is otherwise un
 a uniform subset of the d - 1 other inputs.
 
 Claim.  The randomizer is epsilon-local with exp(epsilon) = T (d - w) / ((2**64 - T) w); T is rounded down.  It is a
-pure protocol with q = (w - p) / (d - 1).  With e = exp(epsilon) and w the better neighbour of d / (e + 1), its error on
-uniform data, d (d - 1)**2 (e w + d - w)**2 / (n d**2 w (d - w) (e - 1)**2) summed over all inputs, is the smallest of
+pure protocol with q = (w - p) / (d - 1).  With e = exp(epsilon), the variances of all inputs on uniform data add up to
+
+    (d - 1)**2 (e w + d - w)**2 / (n d w (d - w) (e - 1)**2)    for the population target,
+
+and to (1 - 1 / d) / n less for the empirical one.  With w the better neighbour of d / (e + 1) this is the smallest of
 any epsilon-local randomizer.  A report is sorted, so that it carries no order.
 
 Checked exactly, by enumerating the coins, in tests/unit/randomizers/test_subset_selection.py, and as sampled in
@@ -58,7 +61,7 @@ def _total_variance(support: Support, inputs: int) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class SubsetSelection:
-    """Reports a sorted set of `size` inputs, that contains the truth more often than not containing it would."""
+    """Reports a sorted set of `size` inputs, which contains the true one more often than any other."""
 
     requested: Epsilon
     inputs: int  # d

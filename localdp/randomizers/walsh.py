@@ -23,7 +23,8 @@ _BLOCK = 1 << 14  # entries that are worked on at a time: they stay in the cache
 
 def parity(words: NDArray[Any]) -> Bits:
     """Whether each (non-negative) word has an odd number of ones."""
-    return (np.bitwise_count(words) & np.uint8(1)).view(np.bool_)
+    odd: Bits = (np.bitwise_count(words) & np.uint8(1)).view(np.bool_)
+    return odd
 
 
 def walsh_hadamard(values: Integers) -> Integers:

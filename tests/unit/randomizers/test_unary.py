@@ -85,7 +85,7 @@ def test_people_are_independent_and_every_other_contract_holds(
     check_refuses_inputs(randomizer)
 
 
-def _keep_last_bit(values: np.ndarray, reports: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _keep_last_bit(values: np.ndarray, reports: np.ndarray) -> np.ndarray:
     kept = reports.copy()
     kept[:, 0] = kept[:, 0] & 0b1110_0000 | (values == 3) * np.uint8(0b0001_0000)
     return kept

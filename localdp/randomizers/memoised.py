@@ -1,0 +1,209 @@
+"""Reports over time: a permanent answer for each value, randomized anew in every report (Erlingsson et al. 2014).
+
+Asked again and again, a person who randomizes afresh each time is averaged out.  So the answer to a value is drawn once
+(the permanent round, epsilon_permanent) and kept; each report is that answer after a second, fresh randomization (the
+instantaneous round).  Two guarantees, both of the integer law, replace-one neighbours, in nats:
+
+- any number of reports about u distinct values costs at most u epsilon_permanent (hashed: see memoised_hashing.py);
+- one report alone costs `epsilon`, which is smaller: whoever sees one report learns no more.
+
+Unary encodings (Arcolezi et al. 2022): the permanent round is a unary encoding with supports p and q, and the second
+flips every bit with probability F / 2**64, so that a report has the supports p' = p + F (1 - 2 p), q' = q + F (1 - 2 q).
+
+    symmetric, then symmetric (L-SUE)    n Var = that of one symmetric encoding of `epsilon`
+    optimized, then symmetric (L-OSUE)   n Var = 4 e / (e - 1)**2 + f (1 - p' - q') / (p' - q'), e = exp(epsilon)
+
+at f = 0 exactly that of a fresh optimized encoding of `epsilon`: memory costs no accuracy.
+
+No state is kept.  The permanent coins of person i and value v are lane i * inputs + v of a keystream under a key derived
+from the party's secret and the description of the collection: the same person and value always give the same answer,
+different ones share no coin (`lanes.py`).  **Deviation** from the sources, which store the answers: nothing can be lost or
+rolled back, and a party that loses its secret only starts over.  For one person the work does not depend on the value.
+Checked exactly, by enumerating the coins, in tests/unit/randomizers/test_memoised.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.errors import InvalidParameter
+from localdp.randomizers.definition import LocalRandomizer, Reports, Values
+from localdp.randomizers.inputs import checked_inputs, require_between
+from localdp.randomizers.pure_protocol import Support
+from localdp.randomizers.unary import (
+    MOST_INPUTS,
+    OptimizedUnaryEncoding,
+    PackedBits,
+    SymmetricUnaryEncoding,
+    UnaryEncoding,
+)
+from localdp.randomness.enclosures import exp_enclosure
+from localdp.randomness.keys import derive_key
+from localdp.randomness.lanes import LARGEST_LANE, LanedSource
+from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
+
+_ENCLOSURE_BITS = 192
+_COLUMNS = 64  # bits of each person that are drawn in one call; must not depend on how many people there are
+
+
+@dataclass(frozen=True, slots=True)
+class PermanentCoins:
+    """The coins of all permanent answers of one collection, derived from the party's secret."""
+
+    secret: bytes = field(repr=False)
+    description: bytes  # of what is collected: the query, and the randomizer
+
+    def source(self, people: Integers, choices: Values, number: int) -> LanedSource:
+        """For each person, the coins that belong to its choice among 0 .. number - 1."""
+        if len(people) and not 0 <= int(people.min()) <= int(people.max()) <= LARGEST_LANE // number - 1:
+            raise InvalidParameter(f"people are numbered from 0 to {LARGEST_LANE // number - 1}")
+        key = derive_key(self.secret, b"permanent answers", self.description, number.to_bytes(8, "big"))
+        lanes = np.asarray(people, np.int64) * number + choices.astype(np.int64)
+        return LanedSource(key, lanes)
+
+
+class MemoisedRandomizer(LocalRandomizer, Protocol):
+    """A randomizer in two rounds: a permanent answer, and a fresh report of it."""
+
+    @property
+    def epsilon_permanent(self) -> Epsilon:
+        """Privacy loss of one permanent answer, hence of any number of reports of it."""
+        ...
+
+    def epsilon_total(self, distinct_values: int) -> Epsilon:
+        """What any number of reports about so many distinct values costs at most."""
+        ...
+
+    def permanent_answers(self, people: Integers, values: Values, coins: PermanentCoins) -> Reports:
+        """The answers that these people always give to these values; no person twice."""
+        ...
+
+    def renew(self, answers: Reports, source: RandomSource) -> Reports:
+        """A fresh report of each permanent answer."""
+        ...
+
+
+class Memo:
+    """A party's memory of one collection: permanent answers that need not be stored."""
+
+    def __init__(self, randomizer: MemoisedRandomizer, secret: bytes, description: bytes) -> None:
+        self.randomizer = randomizer
+        described = description + b"\0" + randomizer.canonical.encode()
+        self._coins = PermanentCoins(secret, described)
+
+    def answers(self, people: Integers, values: Values) -> Reports:
+        """The permanent answers; not for sending, but for looking at in tests."""
+        if len(people) != len(values):
+            raise InvalidParameter("there is one value for each person")
+        return self.randomizer.permanent_answers(people, values, self._coins)
+
+    def report(self, people: Integers, values: Values, source: RandomSource) -> Reports:
+        """One report for each person about its present value, from fresh coins."""
+        return self.randomizer.renew(self.answers(people, values), source)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoisedUnary(UnaryEncoding):
+    """A unary encoding whose bits are kept, and flipped with probability F / 2**64 in each report.
+
+    `requested` is for one report; `flip` is F, the smallest that keeps to it.
+    """
+
+    name: ClassVar[str] = "memoised"
+    permanent: UnaryEncoding
+
+    def __post_init__(self) -> None:
+        Epsilon.requested(self.requested)
+        require_between("the number of inputs", self.inputs, 2, MOST_INPUTS)
+        if self.inputs != self.permanent.inputs or self.requested >= self.permanent.requested:
+            raise InvalidParameter(
+                "one report is about the same inputs as the permanent answer, and costs less than it"
+            )
+
+        def allowed(flip: int) -> bool:
+            return exceeds_nowhere(_unary_ratio(_flipped(self.permanent.support, flip)), self.requested)
+
+        object.__setattr__(self, "flip", smallest(allowed, WORD_RANGE // 2))
+        if self.support.own <= self.support.other:
+            raise InvalidParameter("this epsilon is too small for this encoding")
+
+    @property
+    def support(self) -> Support:
+        """Of one report, both rounds together."""
+        return _flipped(self.permanent.support, self.flip)
+
+    @property
+    def canonical(self) -> str:
+        """Name and parameters as text."""
+        return f"memoised(epsilon={self.requested},permanent={self.permanent.canonical})"
+
+    @property
+    def epsilon_permanent(self) -> Epsilon:
+        """Privacy loss of one permanent answer, hence of any number of reports of it."""
+        return self.permanent.epsilon
+
+    def epsilon_total(self, distinct_values: int) -> Epsilon:
+        """What any number of reports about so many distinct values costs at most."""
+        return self.epsilon_permanent * distinct_values
+
+    def randomize(self, values: Values, source: RandomSource) -> PackedBits:
+        """The first report of each value, both rounds from one source."""
+        return self.renew(self.permanent.randomize(values, source), source)
+
+    def permanent_answers(self, people: Integers, values: Values, coins: PermanentCoins) -> PackedBits:
+        """The bits that these people keep for these values."""
+        truth = checked_inputs(values, self.inputs)
+        return self.permanent.randomize(truth, coins.source(people, truth, self.inputs))
+
+    def renew(self, answers: Reports, source: RandomSource) -> PackedBits:
+        """Every bit flipped with probability F / 2**64."""
+        flips = np.empty(answers.shape, np.uint8)
+        for start in range(0, self.inputs, _COLUMNS):
+            columns = min(_COLUMNS, self.inputs - start)
+            bits = source.bernoulli(self.flip, len(answers) * columns).reshape(-1, columns)
+            flips[:, start // 8 : (start + columns + 7) // 8] = np.packbits(bits, axis=1)
+        renewed: NDArray[np.uint8] = answers ^ flips
+        return renewed
+
+
+def memoised_symmetric_unary(permanent: Epsilon, first: Epsilon, inputs: int) -> MemoisedUnary:
+    """L-SUE: `permanent` for all reports of a value together, `first` for one."""
+    return MemoisedUnary(first, inputs, SymmetricUnaryEncoding(permanent, inputs))
+
+
+def memoised_optimized_unary(permanent: Epsilon, first: Epsilon, inputs: int) -> MemoisedUnary:
+    """L-OSUE: `permanent` for all reports of a value together, `first` for one."""
+    return MemoisedUnary(first, inputs, OptimizedUnaryEncoding(permanent, inputs))
+
+
+def exceeds_nowhere(ratio: Fraction, epsilon: Epsilon) -> bool:
+    """Whether the ratio is at most exp(epsilon), decided against us within the precision of the enclosure."""
+    lower, _ = exp_enclosure(epsilon.exact, _ENCLOSURE_BITS)
+    return ratio.numerator << _ENCLOSURE_BITS <= lower * ratio.denominator
+
+
+def smallest(allowed: Callable[[int], bool], enough: int) -> int:
+    """The smallest integer from 0 to `enough` that is allowed, if all above an allowed one are."""
+    low, high = 0, enough
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if allowed(middle) else (middle + 1, high)
+    return low
+
+
+def _flipped(support: Support, flip: int) -> Support:
+    """The supports after every bit is flipped with probability flip / 2**64."""
+    share = Fraction(flip, WORD_RANGE)
+    own, other = (kept + share * (1 - 2 * kept) for kept in (support.own, support.other))
+    return Support(own, other)
+
+
+def _unary_ratio(support: Support) -> Fraction:
+    return support.own * (1 - support.other) / ((1 - support.own) * support.other)
