@@ -10,18 +10,16 @@ from localdp.cohorts import Cohort, Split
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.party import Request
-from localdp.randomizers.definition import MeanRandomizer
-from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing import field
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.share_server import ShareBatch
 from parties.query_codec import query_from_wire, query_to_wire
+from parties.randomizer_codec import randomizer_from_wire, randomizer_to_wire
 from parties.wire.v1 import (
     cohort_pb2,
     collection_pb2,
     oracle_pb2,
-    randomizer_pb2,
     schema_pb2,
     share_server_pb2,
 )
@@ -46,24 +44,6 @@ def cohort_from_wire(cohort: cohort_pb2.Cohort) -> Cohort:
     if cohort.HasField("split"):
         split = Split(cohort.split.seed, cohort.split.parts, cohort.split.part)
     return Cohort(cohort.start, cohort.stop, split)
-
-
-def randomizer_to_wire(randomizer: MeanRandomizer) -> randomizer_pb2.Randomizer:
-    """The parameters of a randomizer."""
-    if not isinstance(randomizer, OneBitRandomizer):
-        raise InvalidParameter("this randomizer has no form on the wire")
-    return randomizer_pb2.Randomizer(
-        one_bit=randomizer_pb2.OneBitRandomizer(
-            epsilon_nanonats=randomizer.requested.nanonats, resolution=randomizer.resolution
-        )
-    )
-
-
-def randomizer_from_wire(randomizer: randomizer_pb2.Randomizer) -> MeanRandomizer:
-    """The randomizer that the parameters describe, with the epsilon that its law has."""
-    if randomizer.WhichOneof("kind") != "one_bit":
-        raise InvalidParameter("this randomizer is not known here")
-    return OneBitRandomizer(Epsilon(randomizer.one_bit.epsilon_nanonats), randomizer.one_bit.resolution)
 
 
 def request_to_wire(request: Request, cohort: Cohort) -> oracle_pb2.RandomizeRequest:

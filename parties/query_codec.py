@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import cast
 
 from localdp.errors import QueryRefused
 from localdp.queries.expressions import (
@@ -25,6 +26,7 @@ from localdp.queries.expressions import (
     Operand,
     Or,
     Truth,
+    Vector,
 )
 from localdp.queries.parser import parse
 from localdp.queries.text import to_text
@@ -78,6 +80,8 @@ def _to_wire(node: Expression) -> pb.Expression:
             return pb.Expression(negation=_to_wire(node.operand))
         case Clip():
             return pb.Expression(clip=_to_wire(node.operand))
+        case Vector():
+            return pb.Expression(vector=pb.Operands(operands=map(_to_wire, node.components)))
         case Linear():
             terms = [pb.Term(coefficient=_rational(factor), column=name) for factor, name in node.terms]
             return pb.Expression(linear=pb.Linear(constant=_rational(node.constant), terms=terms))
@@ -115,6 +119,8 @@ def _from_wire(node: pb.Expression, depth: int) -> Expression:
             if not isinstance(operand, Numeric):
                 raise QueryRefused("`clip` takes a number, a column or a linear form")
             return Clip(operand)
+        case "vector":
+            return Vector(_components(node.vector, depth))
     raise QueryRefused("a node of the query has no content")
 
 
@@ -129,6 +135,13 @@ def _compare(node: pb.Compare, depth: int) -> Compare:
 
 def _conditions(node: pb.Operands, depth: int) -> tuple[Condition, ...]:
     return tuple(_condition(operand, depth) for operand in node.operands[: MOST_NODES + 1])
+
+
+def _components(node: pb.Operands, depth: int) -> tuple[Condition | Clip, ...]:
+    components = [_from_wire(operand, depth + 1) for operand in node.operands[: MOST_NODES + 1]]
+    if not all(isinstance(component, Condition | Clip) for component in components):
+        raise QueryRefused("the components of a vector are conditions or clipped numbers")
+    return cast("tuple[Condition | Clip, ...]", tuple(components))
 
 
 def _condition(node: pb.Expression, depth: int) -> Condition:

@@ -11,6 +11,7 @@ odds: that function is concave, so that from its second step on the method appro
 
 Claim.  Both ends have a relative error below 1e-12 for n up to 10**8.  `epsilon_lower_bound` is, with probability at
 least `confidence`, no larger than the epsilon of any randomizer under which one event was seen so often on two inputs.
+`surprising_count` turns "so many standard deviations" into a count, where the normal approximation understates the tail.
 Checked in tests/unit/estimation/test_intervals.py, against exact fractions and against scipy.
 """
 
@@ -44,6 +45,19 @@ def epsilon_lower_bound(successes_x: int, successes_y: int, trials: int, confide
     low, _ = clopper_pearson(successes_x, trials, confidence)
     _, high = clopper_pearson(successes_y, trials, confidence)
     return max(0.0, math.log(low / high)) if low > 0 else 0.0
+
+
+def surprising_count(trials: int, probability: float, tail: float) -> int:
+    """The smallest k with P[Bin(trials, probability) >= k] <= tail <= 1/2; trials + 1 if there is none."""
+    if not 1 <= trials <= LARGEST_TRIALS or not 0 < probability < 1 or not 0 < tail <= 0.5:
+        raise InvalidParameter("a probability lies strictly between 0 and 1, and a tail is at most 1/2")
+    log_odds, log_tail = math.log(probability / (1 - probability)), math.log(tail)
+    low, high = min(math.ceil(trials * probability) + 1, trials + 1), trials + 1
+    while low < high:
+        middle = (low + high) // 2
+        enough = log_upper_tail(middle, trials, log_odds)[0] <= log_tail
+        low, high = (low, middle) if enough else (middle + 1, high)
+    return low
 
 
 def log_upper_tail(successes: int, trials: int, log_odds: float) -> tuple[float, float]:

@@ -15,14 +15,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger
 from localdp.cohorts import Cohort
 from localdp.domains import Records
 from localdp.errors import InvalidParameter, PolicyRefused, UnknownIndex
 from localdp.framing import digest
+from localdp.oracles.question import MEMOISED, Question
 from localdp.queries.statistical import StatisticalQuery
-from localdp.randomizers.definition import MeanRandomizer, Reports, Values
+from localdp.randomizers.definition import LocalRandomizer, Reports
+from localdp.randomizers.memoised import Memo, MemoisedUnary
+from localdp.randomizers.memoised_hashing import MemoisedHashing
 from localdp.randomness.keys import derive_key
 from localdp.randomness.lanes import LanedSource
 from localdp.sharing import additive
@@ -40,7 +45,7 @@ class Request:
 
     request_id: bytes
     query: str  # text; the party parses and checks it against its own schema
-    randomizer: MeanRandomizer
+    randomizer: LocalRandomizer
 
     def __post_init__(self) -> None:
         if not SHORTEST_REQUEST_ID <= len(self.request_id) <= LONGEST_REQUEST_ID:
@@ -48,11 +53,13 @@ class Request:
                 f"a request identifier has {SHORTEST_REQUEST_ID} to {LONGEST_REQUEST_ID} bytes"
             )
 
-    def digest(self, query: StatisticalQuery) -> bytes:
-        """What names the request in the ledger and keys its coins."""
-        return digest(
-            b"localdp request v1", self.request_id, query.text.encode(), self.randomizer.canonical.encode()
-        )
+    def digest(self, text: str) -> bytes:
+        """What names the request in the ledger and keys its coins, given the query's canonical text."""
+        return digest(b"localdp request v1", self.request_id, text.encode(), self.randomizer.canonical.encode())
+
+    def memo_digest(self, text: str) -> bytes:
+        """What names all requests that are answered from the same permanent answers."""
+        return digest(b"localdp memo v1", text.encode(), self.randomizer.canonical.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +91,29 @@ class Party:
 
     def randomize(self, request: Request, cohort: Cohort) -> Reports:
         """Charge, draw and return one report for each person of the cohort."""
-        query = StatisticalQuery.parse(request.query, self.records.schema)
-        if query.kind != "bit" and request.randomizer.resolution == 1:
-            raise InvalidParameter("this query has values between 0 and 1: it needs a randomizer on a grid")
-        name = request.digest(query)
-        cost = request.randomizer.epsilon
-        self._charge(name, cohort, cost, f"{request.randomizer.canonical} of {query.text}")
-        values = _inputs(query, self._of(cohort), request.randomizer.resolution)
+        randomizer = request.randomizer
+        question = Question.asked(request.query, self.records.schema, randomizer)
+        if isinstance(randomizer, MEMOISED):
+            return self._remembered(request, question, randomizer, cohort)
+        name = request.digest(question.text)
+        self._charge(name, cohort, randomizer.epsilon, question.about(randomizer))
         coins = LanedSource(derive_key(self._secret, b"reports", name), cohort.lanes())
-        return request.randomizer.randomize(values, coins)
+        return randomizer.randomize(question.inputs(self._of(cohort)), coins)
+
+    def _remembered(
+        self, request: Request, question: Question, randomizer: MemoisedUnary | MemoisedHashing, cohort: Cohort
+    ) -> Reports:
+        """Reports from permanent answers, charged once for each state of the records and not for each request.
+
+        Any number of reports costs a person epsilon_permanent for each distinct value; a new state of the records may have
+        a new value for anybody, so it is charged to everybody, and has fresh coins for the second round.
+        """
+        memo, state = request.memo_digest(question.text), self.records.fingerprint()
+        self._charge(digest(memo, state), cohort, randomizer.epsilon_permanent, question.about(randomizer))
+        key = derive_key(self._secret, b"renewed reports", request.digest(question.text), state)
+        people = np.asarray(cohort.lanes(), dtype=np.int64)
+        values = question.inputs(self._of(cohort))
+        return Memo(randomizer, self._secret, memo).report(people, values, LanedSource(key, cohort.lanes()))
 
     def share(self, collection: Collection, cohort: Cohort) -> list[ShareBatch]:
         """Charge, encode and split the values of the cohort: one batch for each share server."""
@@ -129,7 +150,3 @@ class Party:
             return self.records.slice(cohort.start, cohort.stop)
         return self.records.take(selection)
 
-
-def _inputs(query: StatisticalQuery, records: Records, resolution: int) -> Values:
-    """The query's values as inputs of a randomizer; bits stay bits."""
-    return query.evaluate(records) if resolution == 1 else query.encode(records, resolution)

@@ -30,6 +30,7 @@ from localdp.queries.expressions import (
     Numeric,
     Or,
     Truth,
+    Vector,
 )
 from localdp.queries.kinds import BitType, CategoryType, Kind, LabelType, NumberType, Type, UnitType
 from localdp.queries.text import to_text
@@ -76,6 +77,8 @@ def type_of(expression: Expression, schema: Schema) -> Type:
         case Clip(operand):
             _number_type(operand, schema)
             return UnitType()
+        case Vector():
+            raise QueryRefused("a vector is not one value: ask for its components one by one")
         case Truth():
             pass
     return BitType()

@@ -3,7 +3,7 @@
     Condition  ::=  Column | Truth | Compare | Member | And | Or | Not        true or false of a record
     Operand    ::=  Column | Number | Label | Truth | Linear                  what a comparison compares
     Numeric    ::=  Column | Number | Linear                                  what `clip` brings into [0, 1]
-    Expression ::=  Condition | Operand | Clip
+    Expression ::=  Condition | Operand | Clip | Vector                       a vector stands at the top only
 
 Claims.  A tree beyond the bounds below cannot be built, so recursion over an expression is always safe,
 whether it came from text or from the network.  Every tree has one canonical text, which parses back to that
@@ -179,11 +179,24 @@ class Clip(_Node):
         _bound(self, (self.operand,))
 
 
+@dataclass(frozen=True, slots=True)
+class Vector(_Node):
+    """Several values of one record at once, each a condition or a clipped number."""
+
+    components: tuple[Condition | Clip, ...]
+
+    def __post_init__(self) -> None:
+        _require(isinstance(self.components, tuple) and len(self.components) >= 1, "a vector has a component")
+        for component in self.components:
+            _require(isinstance(component, Condition | Clip), "the components of a vector are conditions or clipped")
+        _bound(self, self.components)
+
+
 Condition: TypeAlias = Column | Truth | Compare | Member | And | Or | Not
 Operand: TypeAlias = Column | Number | Label | Truth | Linear
 Numeric: TypeAlias = Column | Number | Linear
 Expression: TypeAlias = (
-    Column | Number | Label | Truth | Compare | Member | And | Or | Not | Linear | Clip  # every node
+    Column | Number | Label | Truth | Compare | Member | And | Or | Not | Linear | Clip | Vector  # every node
 )
 
 
@@ -198,7 +211,7 @@ def columns_of(expression: Expression) -> frozenset[str]:
             return columns_of(left) | columns_of(right)
         case Not(operand) | Clip(operand):
             return columns_of(operand)
-        case And(operands) | Or(operands):
+        case And(operands) | Or(operands) | Vector(operands):
             return frozenset[str]().union(*map(columns_of, operands))
         case _:
             return frozenset()

@@ -1,6 +1,6 @@
 """From text to expression, by recursive descent over a bounded list of tokens.
 
-    query      ::=  or
+    query      ::=  or | "vector" "(" or ("," or)* ")"
     or         ::=  and ("or" and)*
     and        ::=  not ("and" not)*
     not        ::=  "not" not | comparison
@@ -42,6 +42,7 @@ from localdp.queries.expressions import (
     Operand,
     Or,
     Truth,
+    Vector,
 )
 from localdp.queries.tokens import Token, number_value, refused, tokens
 
@@ -63,10 +64,29 @@ class _Parser:
         self._nesting = 0
 
     def query(self) -> Expression:
-        expression = self._or()
+        expression = self._vector() if self._token.kind == "vector" else self._or()
         if self._token.kind != "end":
             raise self._refused(self._token, "expected an operator or the end of the query")
         return expression
+
+    def _vector(self) -> Expression:
+        opening = self._token
+        self._index += 1
+        self._expect("(", "expected ( after `vector`")
+        components = [self._component()]
+        while self._take(","):
+            components.append(self._component())
+        self._expect(")", "expected a comma or )")
+        with self._placed(opening):
+            return Vector(tuple(components))
+
+    def _component(self) -> Condition | Clip:
+        start = self._token
+        with self._nested(start):
+            component = self._or()
+        if not isinstance(component, Condition | Clip):
+            raise self._refused(start, "the components of a vector are conditions or clipped numbers")
+        return component
 
     def _or(self) -> Expression:
         return self._chain("or", self._and, Or)

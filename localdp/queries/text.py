@@ -22,6 +22,7 @@ from localdp.queries.expressions import (
     Number,
     Or,
     Truth,
+    Vector,
 )
 
 _OR, _AND, _NOT, _TIGHT = range(4)  # how tightly a text binds
@@ -44,6 +45,8 @@ def _text(expression: Expression) -> tuple[str, int]:
             return f"{to_text(left)} {op} {to_text(right)}", _TIGHT
         case Clip(operand):
             return f"clip({to_text(operand)})", _TIGHT
+        case Vector(components):
+            return f"vector({', '.join(map(to_text, components))})", _TIGHT
         case _:
             return _leaf(expression), _TIGHT
 

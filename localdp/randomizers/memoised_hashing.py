@@ -26,7 +26,7 @@ from localdp.randomizers.definition import Frequencies, Reports, Values
 from localdp.randomizers.local_hashing import REPORT, OptimalLocalHashing
 from localdp.randomizers.memoised import PermanentCoins, exceeds_nowhere, smallest
 from localdp.randomizers.pure_protocol import Support
-from localdp.randomizers.universal_hash import buckets, checked_fingerprints
+from localdp.randomizers.universal_hash import bucket_of, checked_fingerprints
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
 
 MOST_BUCKETS_TRIED = 1 << 12
@@ -107,7 +107,7 @@ class MemoisedHashing:
         nobody = np.zeros(len(people), np.int64)
         seeds = coins.source(people, nobody, 1).raw(np.uint64, len(people))
         words = checked_fingerprints(values)
-        own = buckets(seeds, words, self.number)
+        own = bucket_of(seeds, words, self.number)
         return self.permanent.respond(seeds, words, coins.source(people, own, self.number))
 
     def renew(self, answers: Reports, source: RandomSource) -> Reports:
@@ -122,7 +122,7 @@ class MemoisedHashing:
 
     def law(self, value: int, seed: int = 0) -> dict[Hashable, Fraction]:
         """The exact law of the bucket of one report, given the seed."""
-        own = int(buckets(np.array([seed], np.uint64), np.array([value], np.uint64), self.number)[0])
+        own = int(bucket_of(np.array([seed], np.uint64), np.array([value], np.uint64), self.number)[0])
         kept = self.support.own
         return {b: kept if b == own else (1 - kept) / (self.number - 1) for b in range(self.number)}
 

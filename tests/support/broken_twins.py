@@ -63,15 +63,15 @@ class NoiseTwice(BrokenTwin):
 
 
 class DebiasForgotten(BrokenTwin):
-    """Gives the raw shares of the tally as its estimate."""
+    """Gives the raw shares of the tally as its estimate, or half of it where the tally is not one of shares."""
 
     def estimate(self, tally: Any) -> Any:
-        """The raw shares."""
+        """The estimate without its debiasing."""
         estimate, share = self.sound.estimate(tally), tally.sums / tally.reports
-        return (
-            replace(estimate, values=share)
-            if hasattr(estimate, "values")
-            else replace(estimate, value=share[0])
+        if not hasattr(estimate, "values"):
+            return replace(estimate, value=share[0])
+        return replace(
+            estimate, values=share if share.shape == estimate.values.shape else estimate.values / 2
         )
 
 

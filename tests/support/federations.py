@@ -18,7 +18,7 @@ from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt, made_up_people
 from localdp.oracles.party import Party, Policy, Request
 from localdp.randomizers.one_bit import OneBitRandomizer
-from localdp.sharing.collection import Collection
+from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.share_server import ShareServer
 from parties.agent.service import SERVICE_NAME as AGENT_SERVICE
@@ -72,10 +72,8 @@ def request(number: int = 0, query: str = "smoker", epsilon: Epsilon = ONE, reso
     return Request(number.to_bytes(16, "big"), query, OneBitRandomizer(epsilon, resolution))
 
 
-def collection_of(parties: Sequence[Party], number: int = 0, **changes: Any) -> Collection:
+def collection_of(holders: Sequence[Party], number: int = 0, **changes: Any) -> Collection:
     """A collection by two servers from these parties, with what the test wants otherwise."""
-    from localdp.sharing.collection import Contributor
-
     fields: dict[str, Any] = {
         "collection_id": number.to_bytes(16, "big"),
         "query": "smoker",
@@ -83,7 +81,7 @@ def collection_of(parties: Sequence[Party], number: int = 0, **changes: Any) -> 
         "epsilon": ONE,
         "plan": NoisePlan.EACH_SERVER,
         "servers": ("server-0", "server-1"),
-        "parties": tuple(Contributor(one.name, one.people) for one in parties),
+        "parties": tuple(Contributor(one.name, one.people) for one in holders),
         "minimum_batch": 2,
     }
     return Collection(**{**fields, **changes})

@@ -22,9 +22,11 @@ MARK = "LOCALDP_TEST_MARK"
 PATIENCE_SECONDS = 30.0
 
 # A shell that runs tests in the background hands on an ignored SIGINT, which Python would then leave ignored.
-_HEARING_CTRL_C = (
-    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
-)
+_HEARING_CTRL_C = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 
 
 def wait_until(
@@ -48,7 +50,12 @@ class Stage:
     def environment(self) -> dict[str, str]:
         """With a directory for temporary files that nobody else uses."""
         (self.directory / "tmp").mkdir(exist_ok=True)
-        return {**os.environ, MARK: self.mark, "TMPDIR": str(self.directory / "tmp"), "PYTHONPATH": str(ROOT)}
+        return {
+            **os.environ,
+            MARK: self.mark,
+            "TMPDIR": str(self.directory / "tmp"),
+            "PYTHONPATH": str(ROOT),
+        }
 
     def process_ids(self) -> list[int]:
         """The marked processes that run now, children and orphans alike."""

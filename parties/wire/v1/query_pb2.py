@@ -24,29 +24,29 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bparties/wire/v1/query.proto\x12\x0fparties.wire.v1\"2\n\x05Query\x12)\n\x04root\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\"\xaa\x03\n\nExpression\x12\x10\n\x06\x63olumn\x18\x01 \x01(\tH\x00\x12+\n\x06number\x18\x02 \x01(\x0b\x32\x19.parties.wire.v1.RationalH\x00\x12\x0f\n\x05label\x18\x03 \x01(\tH\x00\x12\x0f\n\x05truth\x18\x04 \x01(\x08H\x00\x12+\n\x07\x63ompare\x18\x05 \x01(\x0b\x32\x18.parties.wire.v1.CompareH\x00\x12)\n\x06member\x18\x06 \x01(\x0b\x32\x17.parties.wire.v1.MemberH\x00\x12(\n\x03\x61ll\x18\x07 \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12(\n\x03\x61ny\x18\x08 \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12/\n\x08negation\x18\t \x01(\x0b\x32\x1b.parties.wire.v1.ExpressionH\x00\x12)\n\x06linear\x18\n \x01(\x0b\x32\x17.parties.wire.v1.LinearH\x00\x12+\n\x04\x63lip\x18\x0b \x01(\x0b\x32\x1b.parties.wire.v1.ExpressionH\x00\x42\x06\n\x04node\"2\n\x08Rational\x12\x11\n\tnumerator\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65nominator\x18\x02 \x01(\t\"\x91\x01\n\x07\x43ompare\x12/\n\ncomparison\x18\x01 \x01(\x0e\x32\x1b.parties.wire.v1.Comparison\x12)\n\x04left\x18\x02 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\x12*\n\x05right\x18\x03 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\"(\n\x06Member\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x0e\n\x06labels\x18\x02 \x03(\t\"9\n\x08Operands\x12-\n\x08operands\x18\x01 \x03(\x0b\x32\x1b.parties.wire.v1.Expression\"[\n\x06Linear\x12+\n\x08\x63onstant\x18\x01 \x01(\x0b\x32\x19.parties.wire.v1.Rational\x12$\n\x05terms\x18\x02 \x03(\x0b\x32\x15.parties.wire.v1.Term\"F\n\x04Term\x12.\n\x0b\x63oefficient\x18\x01 \x01(\x0b\x32\x19.parties.wire.v1.Rational\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\t*\xb6\x01\n\nComparison\x12\x1a\n\x16\x43OMPARISON_UNSPECIFIED\x10\x00\x12\x14\n\x10\x43OMPARISON_EQUAL\x10\x01\x12\x18\n\x14\x43OMPARISON_NOT_EQUAL\x10\x02\x12\x13\n\x0f\x43OMPARISON_LESS\x10\x03\x12\x16\n\x12\x43OMPARISON_AT_MOST\x10\x04\x12\x16\n\x12\x43OMPARISON_GREATER\x10\x05\x12\x17\n\x13\x43OMPARISON_AT_LEAST\x10\x06\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bparties/wire/v1/query.proto\x12\x0fparties.wire.v1\"2\n\x05Query\x12)\n\x04root\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\"\xd7\x03\n\nExpression\x12\x10\n\x06\x63olumn\x18\x01 \x01(\tH\x00\x12+\n\x06number\x18\x02 \x01(\x0b\x32\x19.parties.wire.v1.RationalH\x00\x12\x0f\n\x05label\x18\x03 \x01(\tH\x00\x12\x0f\n\x05truth\x18\x04 \x01(\x08H\x00\x12+\n\x07\x63ompare\x18\x05 \x01(\x0b\x32\x18.parties.wire.v1.CompareH\x00\x12)\n\x06member\x18\x06 \x01(\x0b\x32\x17.parties.wire.v1.MemberH\x00\x12(\n\x03\x61ll\x18\x07 \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12(\n\x03\x61ny\x18\x08 \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12/\n\x08negation\x18\t \x01(\x0b\x32\x1b.parties.wire.v1.ExpressionH\x00\x12)\n\x06linear\x18\n \x01(\x0b\x32\x17.parties.wire.v1.LinearH\x00\x12+\n\x04\x63lip\x18\x0b \x01(\x0b\x32\x1b.parties.wire.v1.ExpressionH\x00\x12+\n\x06vector\x18\x0c \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x42\x06\n\x04node\"2\n\x08Rational\x12\x11\n\tnumerator\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65nominator\x18\x02 \x01(\t\"\x91\x01\n\x07\x43ompare\x12/\n\ncomparison\x18\x01 \x01(\x0e\x32\x1b.parties.wire.v1.Comparison\x12)\n\x04left\x18\x02 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\x12*\n\x05right\x18\x03 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\"(\n\x06Member\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x0e\n\x06labels\x18\x02 \x03(\t\"9\n\x08Operands\x12-\n\x08operands\x18\x01 \x03(\x0b\x32\x1b.parties.wire.v1.Expression\"[\n\x06Linear\x12+\n\x08\x63onstant\x18\x01 \x01(\x0b\x32\x19.parties.wire.v1.Rational\x12$\n\x05terms\x18\x02 \x03(\x0b\x32\x15.parties.wire.v1.Term\"F\n\x04Term\x12.\n\x0b\x63oefficient\x18\x01 \x01(\x0b\x32\x19.parties.wire.v1.Rational\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\t*\xb6\x01\n\nComparison\x12\x1a\n\x16\x43OMPARISON_UNSPECIFIED\x10\x00\x12\x14\n\x10\x43OMPARISON_EQUAL\x10\x01\x12\x18\n\x14\x43OMPARISON_NOT_EQUAL\x10\x02\x12\x13\n\x0f\x43OMPARISON_LESS\x10\x03\x12\x16\n\x12\x43OMPARISON_AT_MOST\x10\x04\x12\x16\n\x12\x43OMPARISON_GREATER\x10\x05\x12\x17\n\x13\x43OMPARISON_AT_LEAST\x10\x06\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'parties.wire.v1.query_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_COMPARISON']._serialized_start=996
-  _globals['_COMPARISON']._serialized_end=1178
+  _globals['_COMPARISON']._serialized_start=1041
+  _globals['_COMPARISON']._serialized_end=1223
   _globals['_QUERY']._serialized_start=48
   _globals['_QUERY']._serialized_end=98
   _globals['_EXPRESSION']._serialized_start=101
-  _globals['_EXPRESSION']._serialized_end=527
-  _globals['_RATIONAL']._serialized_start=529
-  _globals['_RATIONAL']._serialized_end=579
-  _globals['_COMPARE']._serialized_start=582
-  _globals['_COMPARE']._serialized_end=727
-  _globals['_MEMBER']._serialized_start=729
-  _globals['_MEMBER']._serialized_end=769
-  _globals['_OPERANDS']._serialized_start=771
-  _globals['_OPERANDS']._serialized_end=828
-  _globals['_LINEAR']._serialized_start=830
-  _globals['_LINEAR']._serialized_end=921
-  _globals['_TERM']._serialized_start=923
-  _globals['_TERM']._serialized_end=993
+  _globals['_EXPRESSION']._serialized_end=572
+  _globals['_RATIONAL']._serialized_start=574
+  _globals['_RATIONAL']._serialized_end=624
+  _globals['_COMPARE']._serialized_start=627
+  _globals['_COMPARE']._serialized_end=772
+  _globals['_MEMBER']._serialized_start=774
+  _globals['_MEMBER']._serialized_end=814
+  _globals['_OPERANDS']._serialized_start=816
+  _globals['_OPERANDS']._serialized_end=873
+  _globals['_LINEAR']._serialized_start=875
+  _globals['_LINEAR']._serialized_end=966
+  _globals['_TERM']._serialized_start=968
+  _globals['_TERM']._serialized_end=1038
 # @@protoc_insertion_point(module_scope)

@@ -31,7 +31,7 @@ class Query(_message.Message):
     def __init__(self, root: _Optional[_Union[Expression, _Mapping]] = ...) -> None: ...
 
 class Expression(_message.Message):
-    __slots__ = ("column", "number", "label", "truth", "compare", "member", "all", "any", "negation", "linear", "clip")
+    __slots__ = ("column", "number", "label", "truth", "compare", "member", "all", "any", "negation", "linear", "clip", "vector")
     COLUMN_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     LABEL_FIELD_NUMBER: _ClassVar[int]
@@ -43,6 +43,7 @@ class Expression(_message.Message):
     NEGATION_FIELD_NUMBER: _ClassVar[int]
     LINEAR_FIELD_NUMBER: _ClassVar[int]
     CLIP_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
     column: str
     number: Rational
     label: str
@@ -54,7 +55,8 @@ class Expression(_message.Message):
     negation: Expression
     linear: Linear
     clip: Expression
-    def __init__(self, column: _Optional[str] = ..., number: _Optional[_Union[Rational, _Mapping]] = ..., label: _Optional[str] = ..., truth: _Optional[bool] = ..., compare: _Optional[_Union[Compare, _Mapping]] = ..., member: _Optional[_Union[Member, _Mapping]] = ..., all: _Optional[_Union[Operands, _Mapping]] = ..., any: _Optional[_Union[Operands, _Mapping]] = ..., negation: _Optional[_Union[Expression, _Mapping]] = ..., linear: _Optional[_Union[Linear, _Mapping]] = ..., clip: _Optional[_Union[Expression, _Mapping]] = ...) -> None: ...
+    vector: Operands
+    def __init__(self, column: _Optional[str] = ..., number: _Optional[_Union[Rational, _Mapping]] = ..., label: _Optional[str] = ..., truth: _Optional[bool] = ..., compare: _Optional[_Union[Compare, _Mapping]] = ..., member: _Optional[_Union[Member, _Mapping]] = ..., all: _Optional[_Union[Operands, _Mapping]] = ..., any: _Optional[_Union[Operands, _Mapping]] = ..., negation: _Optional[_Union[Expression, _Mapping]] = ..., linear: _Optional[_Union[Linear, _Mapping]] = ..., clip: _Optional[_Union[Expression, _Mapping]] = ..., vector: _Optional[_Union[Operands, _Mapping]] = ...) -> None: ...
 
 class Rational(_message.Message):
     __slots__ = ("numerator", "denominator")

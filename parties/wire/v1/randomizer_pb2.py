@@ -24,15 +24,61 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n parties/wire/v1/randomizer.proto\x12\x0fparties.wire.v1\"J\n\nRandomizer\x12\x34\n\x07one_bit\x18\x01 \x01(\x0b\x32!.parties.wire.v1.OneBitRandomizerH\x00\x42\x06\n\x04kind\"@\n\x10OneBitRandomizer\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x12\n\nresolution\x18\x02 \x01(\rb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n parties/wire/v1/randomizer.proto\x12\x0fparties.wire.v1\"\xed\x0b\n\nRandomizer\x12\x34\n\x07one_bit\x18\x01 \x01(\x0b\x32!.parties.wire.v1.OneBitRandomizerH\x00\x12\x38\n\x05k_ary\x18\x02 \x01(\x0b\x32\'.parties.wire.v1.KaryRandomizedResponseH\x00\x12<\n\x10subset_selection\x18\x03 \x01(\x0b\x32 .parties.wire.v1.SubsetSelectionH\x00\x12\x39\n\x0foptimized_unary\x18\x04 \x01(\x0b\x32\x1e.parties.wire.v1.UnaryEncodingH\x00\x12\x39\n\x0fsymmetric_unary\x18\x05 \x01(\x0b\x32\x1e.parties.wire.v1.UnaryEncodingH\x00\x12\x35\n\x08hadamard\x18\x06 \x01(\x0b\x32!.parties.wire.v1.HadamardResponseH\x00\x12H\n\x12recursive_hadamard\x18\x07 \x01(\x0b\x32*.parties.wire.v1.RecursiveHadamardResponseH\x00\x12J\n\x13projective_geometry\x18\x08 \x01(\x0b\x32+.parties.wire.v1.ProjectiveGeometryResponseH\x00\x12\x36\n\rlocal_hashing\x18\t \x01(\x0b\x32\x1d.parties.wire.v1.LocalHashingH\x00\x12\x38\n\x0e\x66inite_channel\x18\n \x01(\x0b\x32\x1e.parties.wire.v1.FiniteChannelH\x00\x12\x34\n\tpiecewise\x18\x0b \x01(\x0b\x32\x1f.parties.wire.v1.GridRandomizerH\x00\x12\x31\n\x06hybrid\x18\x0c \x01(\x0b\x32\x1f.parties.wire.v1.GridRandomizerH\x00\x12>\n\rlocal_laplace\x18\r \x01(\x0b\x32%.parties.wire.v1.LocalDiscreteLaplaceH\x00\x12\x42\n\x13\x63oordinate_sampling\x18\x0e \x01(\x0b\x32#.parties.wire.v1.CoordinateSamplingH\x00\x12.\n\tpriv_unit\x18\x0f \x01(\x0b\x32\x19.parties.wire.v1.PrivUnitH\x00\x12\x32\n\x0bsquare_wave\x18\x10 \x01(\x0b\x32\x1b.parties.wire.v1.SquareWaveH\x00\x12\x32\n\x0bhaar_ranges\x18\x11 \x01(\x0b\x32\x1b.parties.wire.v1.HaarRangesH\x00\x12\x42\n\x13hierarchical_ranges\x18\x12 \x01(\x0b\x32#.parties.wire.v1.HierarchicalRangesH\x00\x12@\n\x12hadamard_marginals\x18\x13 \x01(\x0b\x32\".parties.wire.v1.HadamardMarginalsH\x00\x12\x34\n\x0c\x62\x61sic_rappor\x18\x14 \x01(\x0b\x32\x1c.parties.wire.v1.BasicRapporH\x00\x12\x34\n\x0c\x62loom_rappor\x18\x15 \x01(\x0b\x32\x1c.parties.wire.v1.BloomRapporH\x00\x12=\n\x11\x63ount_mean_sketch\x18\x16 \x01(\x0b\x32 .parties.wire.v1.CountMeanSketchH\x00\x12\x46\n\x1ahadamard_count_mean_sketch\x18\x17 \x01(\x0b\x32 .parties.wire.v1.CountMeanSketchH\x00\x12\x38\n\x0ememoised_unary\x18\x18 \x01(\x0b\x32\x1e.parties.wire.v1.MemoisedUnaryH\x00\x12<\n\x10memoised_hashing\x18\x19 \x01(\x0b\x32 .parties.wire.v1.MemoisedHashingH\x00\x42\x06\n\x04kind\"@\n\x10OneBitRandomizer\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x12\n\nresolution\x18\x02 \x01(\r\"B\n\x16KaryRandomizedResponse\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x0e\n\x06inputs\x18\x02 \x01(\x04\"I\n\x0fSubsetSelection\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x0e\n\x06inputs\x18\x02 \x01(\x04\x12\x0c\n\x04size\x18\x03 \x01(\x04\"9\n\rUnaryEncoding\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x0e\n\x06inputs\x18\x02 \x01(\x04\"<\n\x10HadamardResponse\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x0e\n\x06inputs\x18\x02 \x01(\x04\"S\n\x19RecursiveHadamardResponse\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x0e\n\x06inputs\x18\x02 \x01(\x04\x12\x0c\n\x04\x62its\x18\x03 \x01(\r\"n\n\x1aProjectiveGeometryResponse\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x0e\n\x06inputs\x18\x02 \x01(\x04\x12\x13\n\x0b\x66ield_order\x18\x03 \x01(\r\x12\x11\n\tdimension\x18\x04 \x01(\r\"9\n\x0cLocalHashing\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x0f\n\x07\x62uckets\x18\x02 \x01(\x04\":\n\rFiniteChannel\x12)\n\x04rows\x18\x01 \x03(\x0b\x32\x1b.parties.wire.v1.ChannelRow\"\x1d\n\nChannelRow\x12\x0f\n\x07weights\x18\x01 \x03(\x04\"P\n\x0eGridRandomizer\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x12\n\nresolution\x18\x02 \x01(\r\x12\x10\n\x08\x66ineness\x18\x03 \x01(\r\"D\n\x14LocalDiscreteLaplace\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x12\n\nresolution\x18\x02 \x01(\r\"U\n\x12\x43oordinateSampling\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x11\n\tdimension\x18\x02 \x01(\r\x12\x12\n\nresolution\x18\x03 \x01(\r\"m\n\x08PrivUnit\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x11\n\tdimension\x18\x02 \x01(\r\x12\x12\n\nresolution\x18\x03 \x01(\r\x12\x12\n\ncandidates\x18\x04 \x01(\r\x12\x0c\n\x04near\x18\x05 \x01(\r\"7\n\nSquareWave\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x0f\n\x07\x62uckets\x18\x02 \x01(\r\"6\n\nHaarRanges\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x0e\n\x06inputs\x18\x02 \x01(\x04\"Q\n\x12HierarchicalRanges\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x0e\n\x06inputs\x18\x02 \x01(\x04\x12\x11\n\tbranching\x18\x03 \x01(\r\"J\n\x11HadamardMarginals\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x0c\n\x04\x62its\x18\x02 \x01(\r\x12\r\n\x05order\x18\x03 \x01(\r\"7\n\x0cRapporRounds\x12\x0c\n\x04\x66lip\x18\x01 \x01(\x04\x12\x0b\n\x03low\x18\x02 \x01(\x04\x12\x0c\n\x04high\x18\x03 \x01(\x04\"L\n\x0b\x42\x61sicRappor\x12-\n\x06rounds\x18\x01 \x01(\x0b\x32\x1d.parties.wire.v1.RapporRounds\x12\x0e\n\x06inputs\x18\x02 \x01(\x04\"\x7f\n\x0b\x42loomRappor\x12-\n\x06rounds\x18\x01 \x01(\x0b\x32\x1d.parties.wire.v1.RapporRounds\x12\r\n\x05width\x18\x02 \x01(\r\x12\x0e\n\x06hashes\x18\x03 \x01(\r\x12\x0f\n\x07\x63ohorts\x18\x04 \x01(\r\x12\x11\n\thash_seed\x18\x05 \x01(\x04\"]\n\x0f\x43ountMeanSketch\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x0e\n\x06hashes\x18\x02 \x01(\r\x12\r\n\x05width\x18\x03 \x01(\r\x12\x11\n\thash_seed\x18\x04 \x01(\x04\"h\n\rMemoisedUnary\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x0e\n\x06inputs\x18\x02 \x01(\x04\x12\x1a\n\x12permanent_nanonats\x18\x03 \x01(\x04\x12\x11\n\toptimized\x18\x04 \x01(\x08\"X\n\x0fMemoisedHashing\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x1a\n\x12permanent_nanonats\x18\x02 \x01(\x04\x12\x0f\n\x07\x62uckets\x18\x03 \x01(\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'parties.wire.v1.randomizer_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_RANDOMIZER']._serialized_start=53
-  _globals['_RANDOMIZER']._serialized_end=127
-  _globals['_ONEBITRANDOMIZER']._serialized_start=129
-  _globals['_ONEBITRANDOMIZER']._serialized_end=193
+  _globals['_RANDOMIZER']._serialized_start=54
+  _globals['_RANDOMIZER']._serialized_end=1571
+  _globals['_ONEBITRANDOMIZER']._serialized_start=1573
+  _globals['_ONEBITRANDOMIZER']._serialized_end=1637
+  _globals['_KARYRANDOMIZEDRESPONSE']._serialized_start=1639
+  _globals['_KARYRANDOMIZEDRESPONSE']._serialized_end=1705
+  _globals['_SUBSETSELECTION']._serialized_start=1707
+  _globals['_SUBSETSELECTION']._serialized_end=1780
+  _globals['_UNARYENCODING']._serialized_start=1782
+  _globals['_UNARYENCODING']._serialized_end=1839
+  _globals['_HADAMARDRESPONSE']._serialized_start=1841
+  _globals['_HADAMARDRESPONSE']._serialized_end=1901
+  _globals['_RECURSIVEHADAMARDRESPONSE']._serialized_start=1903
+  _globals['_RECURSIVEHADAMARDRESPONSE']._serialized_end=1986
+  _globals['_PROJECTIVEGEOMETRYRESPONSE']._serialized_start=1988
+  _globals['_PROJECTIVEGEOMETRYRESPONSE']._serialized_end=2098
+  _globals['_LOCALHASHING']._serialized_start=2100
+  _globals['_LOCALHASHING']._serialized_end=2157
+  _globals['_FINITECHANNEL']._serialized_start=2159
+  _globals['_FINITECHANNEL']._serialized_end=2217
+  _globals['_CHANNELROW']._serialized_start=2219
+  _globals['_CHANNELROW']._serialized_end=2248
+  _globals['_GRIDRANDOMIZER']._serialized_start=2250
+  _globals['_GRIDRANDOMIZER']._serialized_end=2330
+  _globals['_LOCALDISCRETELAPLACE']._serialized_start=2332
+  _globals['_LOCALDISCRETELAPLACE']._serialized_end=2400
+  _globals['_COORDINATESAMPLING']._serialized_start=2402
+  _globals['_COORDINATESAMPLING']._serialized_end=2487
+  _globals['_PRIVUNIT']._serialized_start=2489
+  _globals['_PRIVUNIT']._serialized_end=2598
+  _globals['_SQUAREWAVE']._serialized_start=2600
+  _globals['_SQUAREWAVE']._serialized_end=2655
+  _globals['_HAARRANGES']._serialized_start=2657
+  _globals['_HAARRANGES']._serialized_end=2711
+  _globals['_HIERARCHICALRANGES']._serialized_start=2713
+  _globals['_HIERARCHICALRANGES']._serialized_end=2794
+  _globals['_HADAMARDMARGINALS']._serialized_start=2796
+  _globals['_HADAMARDMARGINALS']._serialized_end=2870
+  _globals['_RAPPORROUNDS']._serialized_start=2872
+  _globals['_RAPPORROUNDS']._serialized_end=2927
+  _globals['_BASICRAPPOR']._serialized_start=2929
+  _globals['_BASICRAPPOR']._serialized_end=3005
+  _globals['_BLOOMRAPPOR']._serialized_start=3007
+  _globals['_BLOOMRAPPOR']._serialized_end=3134
+  _globals['_COUNTMEANSKETCH']._serialized_start=3136
+  _globals['_COUNTMEANSKETCH']._serialized_end=3229
+  _globals['_MEMOISEDUNARY']._serialized_start=3231
+  _globals['_MEMOISEDUNARY']._serialized_end=3335
+  _globals['_MEMOISEDHASHING']._serialized_start=3337
+  _globals['_MEMOISEDHASHING']._serialized_end=3425
 # @@protoc_insertion_point(module_scope)

@@ -1,0 +1,138 @@
+"""An agent as a process that dies when told to: sound, or broken in one of the ways that a test must notice.
+
+    python -m tests.fault.agent_process VARIANT live|dying ROLE
+
+It writes the port on standard output and serves until it is ended.  A dying one is gone, by SIGKILL, as soon as its
+ledger has taken a charge and before anything else happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import Charge, Ledger, MemoryLedger
+from localdp.oracles.party import Party
+from parties import codec
+from parties.agent.service import SERVICE_NAME, AgentService
+from parties.serving import start_server
+from parties.simulation.roles import AgentRole, role_from_line
+
+
+class DyingLedger:
+    """Dies right after the first charge that was really taken."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    @property
+    def limit(self) -> Epsilon:
+        return self._ledger.limit
+
+    def charge(self, charge: Charge) -> bool:
+        taken = self._ledger.charge(charge)
+        if taken:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return taken
+
+    def spent(self) -> NDArray[np.int64]:
+        return self._ledger.spent()
+
+
+class _Deferred:
+    """Keeps charges for later: half of ChargeAfterReply."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._owed: list[Charge] = []
+
+    @property
+    def limit(self) -> Epsilon:
+        return self._ledger.limit
+
+    def charge(self, charge: Charge) -> bool:
+        self._owed.append(charge)
+        return True
+
+    def settle(self) -> None:
+        """Take what is owed."""
+        while self._owed:
+            self._ledger.charge(self._owed.pop())
+
+    def spent(self) -> NDArray[np.int64]:
+        return self._ledger.spent()
+
+
+class ChargeAfterReplyService(AgentService):
+    """Broken: answers first, and charges when the next call comes in."""
+
+    async def Describe(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self._settle()
+        return await super().Describe(request, context)
+
+    async def Randomize(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+        self._settle()
+        for part in self._packed_parts(*codec.request_from_wire(request)):
+            yield part
+
+    def _settle(self) -> None:
+        ledger = self._party.ledger
+        assert isinstance(ledger, _Deferred)
+        ledger.settle()
+
+
+def _sound(party: Party) -> Party:
+    return party
+
+
+def _fresh_coins(party: Party) -> Party:
+    """Broken: a key of its own for every run of the process."""
+    return Party(party.name, party.records, os.urandom(32), party.ledger, party.policy)
+
+
+def _forgetful(party: Party) -> Party:
+    """Broken: the ledger is in memory."""
+    party.ledger = MemoryLedger(party.people, party.ledger.limit)
+    return party
+
+
+VARIANTS: dict[str, Callable[[Party], Party]] = {
+    "sound": _sound,
+    "fresh-coins": _fresh_coins,
+    "forgetful-ledger": _forgetful,
+    "charge-after-reply": _sound,
+}
+
+
+async def _serve(variant: str, dying: bool, role: AgentRole) -> None:
+    party = VARIANTS[variant](role.build())
+    if dying:
+        party.ledger = DyingLedger(party.ledger)
+    kind = AgentService
+    if variant == "charge-after-reply":
+        kind, party.ledger = ChargeAfterReplyService, _Deferred(party.ledger)
+    server, port = await start_server(
+        "127.0.0.1", 0, [(SERVICE_NAME, kind(party, role.share_servers).register)]
+    )
+    print(port, flush=True)
+    await server.wait_for_termination()
+
+
+def main() -> None:
+    """Serve what the arguments say."""
+    variant, life, line = sys.argv[1:]
+    role = role_from_line(line)
+    assert isinstance(role, AgentRole)
+    asyncio.run(_serve(variant, life == "dying", role))
+
+
+if __name__ == "__main__":
+    main()

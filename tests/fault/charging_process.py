@@ -1,0 +1,40 @@
+"""A process that charges one ledger file as fast as it can, and says after each charge that it was granted.
+
+    python -m tests.fault.charging_process PATH PEOPLE LIMIT_NANONATS NAME [LARGEST_FILE_BYTES]
+
+It says `ready`, waits for a line, then charges new requests of one nat until it is refused, and says why.
+"""
+
+from __future__ import annotations
+
+import itertools
+import resource
+import sys
+from pathlib import Path
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import Charge
+from localdp.cohorts import Cohort
+from localdp.errors import LocalDpError
+from parties.agent.ledger import SqliteLedger
+
+
+def main() -> None:
+    """Charge until refused."""
+    path, people, limit, name = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+    ledger = SqliteLedger(path, people, Epsilon(limit))
+    if len(sys.argv) > 5:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[5]), resource.RLIM_INFINITY))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    try:
+        for number in itertools.count():
+            request = f"{name} {number}".encode()
+            ledger.charge(Charge(request, b"r", Cohort(0, people), Epsilon(10**9), "a race"))
+            print("granted", flush=True)
+    except LocalDpError as refused:
+        print(type(refused).__name__, flush=True)
+
+
+if __name__ == "__main__":
+    main()

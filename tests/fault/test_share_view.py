@@ -1,0 +1,103 @@
+"""What a share server sees of people's answers, taken from the wire: uniform, whatever the answers are.
+
+Chi-square of the highest and of the lowest eight bits of each share, 256 bins, n = 65,536 shares, for each server and for
+data that is all zero and all one.  alpha = 1e-6 a test; the seeds are fixed, so it passes always or never.  Power: at
+n / 256 = 256 a bin, it sees a single bin that is off by half with near certainty; it would miss a bias of a few percent
+spread over all bins, which the exact test in tests/unit/sharing/test_additive.py does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from localdp.cohorts import Cohort
+from localdp.domains import BitDomain, Records, Schema
+from localdp.sharing import additive
+from localdp.sharing.field import PRIME, Elements, unpack
+from localdp.sharing.share_server import ShareServer
+from parties.shares.service import ShareService
+from tests.support.federations import collection_of, party, served
+
+PEOPLE = 65_536
+ALPHA = 1e-6
+BINS = 256
+
+
+class Curious(ShareService):
+    """Keeps the shares of every message that it receives."""
+
+    def __init__(self, server: ShareServer) -> None:
+        super().__init__(server)
+        self.seen: list[Elements] = []
+
+    async def UploadShares(self, requests: AsyncIterator[Any], context: Any) -> Any:  # noqa: N802
+        async def copied() -> AsyncIterator[Any]:
+            async for request in requests:
+                self.seen.append(unpack(request.shares))
+                yield request
+
+        return await super().UploadShares(copied(), context)
+
+
+def views(bit: bool) -> list[Elements]:
+    """What each of two servers receives when everybody's answer is that bit."""
+    records = Records.from_columns(Schema({"smoker": BitDomain()}), {"smoker": np.full(PEOPLE, bit)})
+    services: list[Curious] = []
+
+    def make(number: int, server: ShareServer) -> ShareService:
+        services.append(Curious(server))
+        return services[-1]
+
+    everybody = [party(records)]
+    with served(everybody, wrap_server=make) as federation:
+        collection = collection_of(everybody)
+        federation.shared.open(collection)
+        assert federation.shared.contribute(collection, Cohort(0, PEOPLE)) == PEOPLE
+    return [np.concatenate(service.seen) for service in services]
+
+
+def is_uniform(shares: Elements) -> bool:
+    """Whether high and low bits pass."""
+    high = (shares >> np.uint64(56)).astype(np.int64)
+    low = (shares & np.uint64(BINS - 1)).astype(np.int64)
+    observed = [np.bincount(bits, minlength=BINS) for bits in (high, low)]
+    return all(stats.chisquare(counts).pvalue > ALPHA for counts in observed)
+
+
+@pytest.mark.parametrize("bit", [False, True], ids=["all zero", "all one"])
+def test_the_shares_that_a_server_receives_are_uniform(bit: bool) -> None:
+    seen = views(bit)
+    assert [len(shares) for shares in seen] == [PEOPLE, PEOPLE]
+    assert all(is_uniform(shares) for shares in seen)
+    sums = (
+        seen[0].astype(object) + seen[1].astype(object)
+    ) % PRIME  # together, of course, they are the answers
+    assert set(sums) == {int(bit)}
+
+
+def _share_is_the_value(values: Any, servers: int, source: Any) -> list[Elements]:
+    zero = np.zeros(len(values), np.uint64)
+    return [values.astype(np.uint64)] + [zero] * (servers - 1)
+
+
+def _half_the_field(values: Any, servers: int, source: Any) -> list[Elements]:
+    mask = source.raw("u8", len(values)) >> np.uint64(1)
+    return [mask, (values.astype(np.uint64) - mask) % np.uint64(PRIME)]
+
+
+def _seed_reused(values: Any, servers: int, source: Any) -> list[Elements]:
+    mask = np.full(len(values), 0x123456789ABCDEF, np.uint64)
+    return [mask, (np.uint64(PRIME) - mask + values.astype(np.uint64)) % np.uint64(PRIME)]
+
+
+@pytest.mark.parametrize("twin", [_share_is_the_value, _half_the_field, _seed_reused])
+def test_the_test_of_uniformity_notices_a_broken_splitter(
+    twin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(additive, "split", twin)
+    assert not all(is_uniform(shares) for shares in views(True))

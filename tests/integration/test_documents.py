@@ -1,0 +1,35 @@
+"""What the README and the examples show is run here."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SNIPPETS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def run(arguments: list[str]) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=False, timeout=120, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS)
+def test_a_snippet_of_the_readme_runs(snippet: str) -> None:
+    assert "±" in run(["-c", snippet])
+
+
+def test_the_readme_has_a_snippet() -> None:
+    assert SNIPPETS
+
+
+def test_the_example_answers_three_questions_under_every_trust_model() -> None:
+    shown = run(["examples/three_questions.py"])
+    for model in ("exact", "curator", "local", "shared"):
+        row = next(line for line in shown.splitlines() if line.startswith(f"│ {model}"))
+        assert row.count("±") == 3

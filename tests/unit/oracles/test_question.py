@@ -1,0 +1,129 @@
+"""Queries in the form that randomizers take."""
+
+import numpy as np
+import pytest
+
+from localdp.accounting.ledger import MemoryLedger
+from localdp.cohorts import Cohort
+from localdp.domains import Records
+from localdp.errors import InvalidParameter, QueryRefused
+from localdp.oracles.party import Request
+from localdp.oracles.question import Question
+from localdp.randomizers.coordinate_sampling import CoordinateSampling
+from localdp.randomizers.definition import LocalRandomizer, Values
+from localdp.randomizers.k_ary import KaryRandomizedResponse
+from localdp.randomizers.local_hashing import OptimalLocalHashing
+from localdp.randomizers.marginals import HadamardMarginals
+from localdp.randomizers.memoised import memoised_optimized_unary
+from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomizers.priv_unit import PrivUnit
+from localdp.randomizers.universal_hash import fingerprints
+from tests.support.people import ONE, party_of, population
+
+PEOPLE = population(500)
+
+
+def inputs(text: str, randomizer: LocalRandomizer) -> Values:
+    return Question.asked(text, PEOPLE.schema, randomizer).inputs(PEOPLE)
+
+
+def test_a_category_is_numbered_by_its_labels() -> None:
+    assert (inputs("region", KaryRandomizedResponse(ONE, 4)) == PEOPLE.column("region")).all()
+
+
+def test_a_bounded_whole_number_is_a_category_from_its_lower_end_on() -> None:
+    assert (inputs("age", KaryRandomizedResponse(ONE, 121)) == PEOPLE.column("age")).all()
+
+
+def test_a_bit_is_a_category_of_two() -> None:
+    assert (inputs("smoker", KaryRandomizedResponse(ONE, 2)) == PEOPLE.column("smoker")).all()
+
+
+def test_a_mean_is_taken_on_the_grid_of_its_randomizer() -> None:
+    expected = np.rint(PEOPLE.column("bmi") / 60 * 1024)
+    assert np.abs(inputs("clip(bmi/60)", OneBitRandomizer(ONE, 1024)) - expected).max() <= 1
+    assert set(inputs("smoker", OneBitRandomizer(ONE, 1024)).tolist()) == {0, 1024}
+
+
+def test_fingerprints_stand_for_labels_and_numbers_alike_at_every_party() -> None:
+    regions = inputs("region", OptimalLocalHashing(ONE))
+    known = fingerprints(["north", "east", "south", "west"])
+    assert (regions == known[PEOPLE.column("region")]).all()
+    ages = inputs("age", OptimalLocalHashing(ONE))
+    assert (ages == fingerprints(str(age) for age in PEOPLE.column("age"))).all()
+
+
+def test_the_first_condition_of_a_marginal_is_the_lowest_bit() -> None:
+    value = inputs("vector(smoker, age >= 65, true)", HadamardMarginals(ONE, 3, 2))
+    assert (value == PEOPLE.column("smoker") + 2 * (PEOPLE.column("age") >= 65) + 4).all()
+
+
+def test_a_vector_has_a_column_for_each_component() -> None:
+    vectors = inputs("vector(smoker, clip(bmi/60))", CoordinateSampling(ONE, 2, 1024))
+    assert vectors.shape == (500, 2)
+    assert (vectors[:, 0] == 1024 * PEOPLE.column("smoker")).all()
+
+
+def test_vectors_for_the_ball_lie_in_it() -> None:
+    ball = PrivUnit(ONE, 3)
+    vectors = inputs("vector(smoker, clip(bmi/60), age >= 65)", ball)
+    assert (np.square(vectors).sum(axis=1) <= ball.resolution**2).all()
+    assert np.square(vectors).sum(axis=1).max() > 0.6 * ball.resolution**2
+
+
+@pytest.mark.parametrize(
+    ("text", "randomizer", "error"),
+    [
+        ("region", KaryRandomizedResponse(ONE, 5), InvalidParameter),
+        ("regoin", KaryRandomizedResponse(ONE, 4), QueryRefused),
+        ("bmi", KaryRandomizedResponse(ONE, 4), QueryRefused),
+        ('region == "north"', KaryRandomizedResponse(ONE, 2), QueryRefused),
+        ("vector(smoker)", KaryRandomizedResponse(ONE, 2), QueryRefused),
+        ("region", OneBitRandomizer(ONE), QueryRefused),
+        ("vector(smoker)", OneBitRandomizer(ONE), QueryRefused),
+        ("clip(bmi/60)", OneBitRandomizer(ONE), InvalidParameter),
+        ("bmi", OptimalLocalHashing(ONE), QueryRefused),
+        ("smoker", CoordinateSampling(ONE, 2), QueryRefused),
+        ("vector(smoker)", CoordinateSampling(ONE, 2), InvalidParameter),
+        ("vector(smoker, clip(bmi/60))", HadamardMarginals(ONE, 2, 1), QueryRefused),
+        ("vector(smoker, smokr)", PrivUnit(ONE, 2), QueryRefused),
+    ],
+)
+def test_a_query_that_does_not_fit_its_randomizer_is_refused(
+    text: str, randomizer: LocalRandomizer, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        Question.asked(text, PEOPLE.schema, randomizer)
+
+
+def test_any_number_of_memoised_reports_is_charged_once_and_keeps_its_answers() -> None:
+    party = party_of(PEOPLE)
+    everybody = Cohort(0, PEOPLE.people)
+    memoised = memoised_optimized_unary(ONE * 2, ONE, 4)
+    requests = [Request(b"day %012d" % day, "region", memoised) for day in range(3)]
+    reports = [party.randomize(request, everybody) for request in requests]
+    assert (party.ledger.spent() == memoised.epsilon_permanent.nanonats).all()
+    assert (reports[0] != reports[1]).any()
+    assert (reports[0] == party.randomize(requests[0], everybody)).all()
+    # Averaging many days shows the permanent answer, which the charge covers, and no more.
+    days = [party.randomize(Request(b"%16d" % day, "region", memoised), Cohort(0, 50)) for day in range(400)]
+    shares = np.mean([np.unpackbits(day, axis=1)[:, :4] for day in days], axis=0)
+    high, low = 1 - memoised.flip / 2**64, memoised.flip / 2**64
+    assert (np.minimum(np.abs(shares - high), np.abs(shares - low)) < 0.12).all()
+
+
+def test_new_records_are_charged_anew_and_old_answers_stay() -> None:
+    people = PEOPLE.people
+    memoised = memoised_optimized_unary(ONE * 2, ONE, 4)
+    moved = PEOPLE.column("region").copy()
+    moved[0] = (moved[0] + 1) % 4
+    later = Records.from_columns(
+        PEOPLE.schema, {name: PEOPLE.column(name) for name in PEOPLE.schema.names} | {"region": moved}
+    )
+    ledger = MemoryLedger(people, ONE * 100)
+    before, after = (party_of(records, ledger=ledger) for records in (PEOPLE, later))
+    request = Request(b"the same request", "region", memoised)
+    first, second = before.randomize(request, Cohort(0, people)), after.randomize(request, Cohort(0, people))
+    assert (ledger.spent() == 2 * memoised.epsilon_permanent.nanonats).all()
+    # The second round has fresh coins, so the two reports of one request do not show who moved.
+    assert np.count_nonzero((first != second).any(axis=1)) > people // 4

@@ -1,0 +1,256 @@
+"""Domain objects on the wire: round trips, bounds, and whatever bytes the network may bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from google.protobuf.message import DecodeError, Message
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.cohorts import LARGEST_INDEX, Cohort, Split
+from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Schema
+from localdp.errors import InvalidParameter, LocalDpError, MalformedReport
+from localdp.oracles.party import Request
+from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.sharing.collection import Collection, Contributor
+from localdp.sharing.field import PRIME
+from localdp.sharing.noise_plans import NoisePlan
+from localdp.sharing.share_server import ShareBatch
+from parties import codec
+from parties.query_codec import query_to_wire
+from parties.wire.v1 import cohort_pb2, collection_pb2, oracle_pb2, schema_pb2, share_server_pb2
+
+SPLITS = st.integers(1, 1 << 16).flatmap(
+    lambda parts: st.builds(
+        Split, st.binary(min_size=16, max_size=16), st.just(parts), st.integers(0, parts - 1)
+    )
+)
+COHORTS = st.tuples(st.integers(0, LARGEST_INDEX), st.integers(0, LARGEST_INDEX), st.none() | SPLITS).map(
+    lambda drawn: Cohort(min(drawn[:2]), max(drawn[:2]), drawn[2])
+)
+EPSILONS = st.integers(10**6, 30 * 10**9).map(Epsilon)
+REQUESTS = st.builds(
+    Request,
+    st.binary(min_size=16, max_size=64),
+    st.sampled_from(["smoker", "age >= 65 and not smoker", "clip(0.01*age + 0.2)"]),
+    st.builds(OneBitRandomizer, EPSILONS, st.sampled_from([1, 2, 1 << 16])),
+)
+NAMES = st.text(min_size=1, max_size=20)
+COLLECTIONS = st.builds(
+    Collection,
+    st.binary(min_size=16, max_size=16),
+    st.just("smoker"),
+    st.integers(1, 1 << 20),
+    EPSILONS,
+    st.sampled_from(NoisePlan),
+    st.lists(NAMES, min_size=2, max_size=5, unique=True).map(tuple),
+    st.lists(
+        st.builds(Contributor, NAMES, st.integers(0, 10**6)),
+        min_size=1,
+        max_size=4,
+        unique_by=lambda c: c.name,
+    ).map(tuple),
+    st.integers(1, 2**63),
+)
+SCHEMA = Schema(
+    {
+        "smoker": BitDomain(),
+        "region": CategoryDomain(("north", "ünïcode \U0001f600", "")),
+        "age": IntegerDomain(-(2**53), 2**53),
+        "bmi": RealDomain(-0.1, 1e300),
+    }
+)
+
+
+def over_the_wire(message: Any) -> Any:
+    """What the other side parses."""
+    return type(message).FromString(message.SerializeToString())
+
+
+@given(REQUESTS, COHORTS)
+@settings(deadline=None)
+def test_a_request_comes_back_as_it_went(request: Request, cohort: Cohort) -> None:
+    message = over_the_wire(codec.request_to_wire(request, cohort))
+    assert codec.request_from_wire(message) == (request, cohort)
+
+
+@given(COLLECTIONS)
+@settings(deadline=None)
+def test_a_collection_comes_back_with_the_same_digest(collection: Collection) -> None:
+    back = codec.collection_from_wire(over_the_wire(codec.collection_to_wire(collection)))
+    assert back == collection
+    assert back.digest == collection.digest
+
+
+@given(COHORTS, st.lists(st.integers(0, PRIME - 1), max_size=20), NAMES)
+def test_a_batch_of_shares_comes_back_as_it_went(cohort: Cohort, shares: list[int], name: str) -> None:
+    batch = ShareBatch(b"d" * 32, name, cohort, np.array(shares, np.uint64))
+    back = codec.batch_from_wire(over_the_wire(codec.batch_to_wire(batch)))
+    assert (back.collection, back.party, back.cohort) == (batch.collection, batch.party, batch.cohort)
+    assert back.shares.tolist() == shares
+
+
+def test_a_schema_comes_back_as_it_went() -> None:
+    assert codec.schema_from_wire(over_the_wire(codec.schema_to_wire(SCHEMA))) == SCHEMA
+
+
+def test_the_epsilon_that_is_charged_is_derived_and_not_carried() -> None:
+    request = Request(b"r" * 16, "smoker", OneBitRandomizer(Epsilon.requested(1), 1))
+    message = codec.request_to_wire(request, Cohort(0, 1))
+    message.randomizer.one_bit.epsilon_nanonats = 2 * 10**9
+    received, _ = codec.request_from_wire(message)
+    assert received.randomizer.epsilon > Epsilon.requested("1.999")
+
+
+def _collection(**changes: Any) -> collection_pb2.Collection:
+    fields: dict[str, Any] = {
+        "collection_id": b"c" * 16,
+        "query": query_to_wire("smoker"),
+        "resolution": 1,
+        "epsilon_nanonats": 10**9,
+        "noise_plan": collection_pb2.NOISE_PLAN_DIVIDED,
+        "servers": ["a", "b"],
+        "parties": [collection_pb2.Contributor(name="p", people=2)],
+        "minimum_batch": 2,
+    }
+    return collection_pb2.Collection(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"collection_id": b""},
+        {"collection_id": b"c" * 17},
+        {"resolution": 0},
+        {"resolution": (1 << 20) + 1},
+        {"epsilon_nanonats": 0},
+        {"epsilon_nanonats": 2**64 - 1},
+        {"noise_plan": collection_pb2.NOISE_PLAN_UNSPECIFIED},
+        {"noise_plan": 77},
+        {"servers": ["a"]},
+        {"servers": ["a", "a"]},
+        {"servers": ["a", ""]},
+        {"servers": ["a", "b" * 129]},
+        {"servers": [str(place) for place in range(256)]},
+        {"parties": []},
+        {"parties": [collection_pb2.Contributor(name="p", people=1)] * 2},
+        {"parties": [collection_pb2.Contributor(name="p", people=2**64 - 1)]},
+        {"parties": [collection_pb2.Contributor(name=str(place)) for place in range(2**16 + 1)]},
+        {"minimum_batch": 0},
+    ],
+    ids=lambda changes: str(changes)[:40],
+)
+def test_a_collection_out_of_bounds_is_refused(changes: dict[str, Any]) -> None:
+    assert codec.collection_from_wire(_collection()).people == 2
+    with pytest.raises(InvalidParameter):
+        codec.collection_from_wire(_collection(**changes))
+
+
+@pytest.mark.parametrize(
+    "cohort",
+    [
+        cohort_pb2.Cohort(start=2, stop=1),
+        cohort_pb2.Cohort(stop=LARGEST_INDEX + 1),
+        cohort_pb2.Cohort(start=2**64 - 1, stop=2**64 - 1),
+        cohort_pb2.Cohort(stop=1, split=cohort_pb2.Split()),
+        cohort_pb2.Cohort(stop=1, split=cohort_pb2.Split(seed=b"s" * 16)),
+        cohort_pb2.Cohort(stop=1, split=cohort_pb2.Split(seed=b"s" * 16, parts=2, part=2)),
+        cohort_pb2.Cohort(stop=1, split=cohort_pb2.Split(seed=b"s" * 16, parts=2**16 + 1)),
+        cohort_pb2.Cohort(stop=1, split=cohort_pb2.Split(seed=b"s" * 17, parts=2)),
+    ],
+)
+def test_a_cohort_out_of_bounds_is_refused(cohort: cohort_pb2.Cohort) -> None:
+    with pytest.raises(InvalidParameter):
+        codec.cohort_from_wire(cohort)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        [],
+        [schema_pb2.SchemaColumn(name="a")],
+        [schema_pb2.SchemaColumn(name="a", bit=schema_pb2.BitDomain())] * 2,
+        [schema_pb2.SchemaColumn(name="a b", bit=schema_pb2.BitDomain())],
+        [schema_pb2.SchemaColumn(name="and", bit=schema_pb2.BitDomain())],
+        [schema_pb2.SchemaColumn(name=f"a{place}", bit=schema_pb2.BitDomain()) for place in range(1025)],
+        [schema_pb2.SchemaColumn(name="a", integer=schema_pb2.IntegerDomain(low=1, high=0))],
+        [schema_pb2.SchemaColumn(name="a", integer=schema_pb2.IntegerDomain(low=0, high=2**62))],
+        [schema_pb2.SchemaColumn(name="a", real=schema_pb2.RealDomain(low=float("nan"), high=1))],
+        [schema_pb2.SchemaColumn(name="a", real=schema_pb2.RealDomain(low=0, high=float("inf")))],
+        [schema_pb2.SchemaColumn(name="a", category=schema_pb2.CategoryDomain())],
+        [schema_pb2.SchemaColumn(name="a", category=schema_pb2.CategoryDomain(labels=["x", "x"]))],
+        [
+            schema_pb2.SchemaColumn(
+                name="a", category=schema_pb2.CategoryDomain(labels=map(str, range(10**5)))
+            )
+        ],
+    ],
+    ids=range(13),
+)
+def test_a_schema_out_of_bounds_is_refused(columns: list[schema_pb2.SchemaColumn]) -> None:
+    with pytest.raises(InvalidParameter):
+        codec.schema_from_wire(schema_pb2.Schema(columns=columns))
+
+
+@pytest.mark.parametrize("data", [b"1234567", (PRIME).to_bytes(8, "little"), b"\xff" * 8])
+def test_shares_that_are_no_field_elements_are_malformed(data: bytes) -> None:
+    message = share_server_pb2.UploadSharesRequest(cohort=cohort_pb2.Cohort(stop=1), shares=data)
+    with pytest.raises(MalformedReport):
+        codec.batch_from_wire(message)
+
+
+Decode = Callable[[Any], object]
+DECODERS: list[tuple[type[Message], Decode]] = [
+    (oracle_pb2.RandomizeRequest, codec.request_from_wire),
+    (collection_pb2.Collection, codec.collection_from_wire),
+    (share_server_pb2.UploadSharesRequest, codec.batch_from_wire),
+    (schema_pb2.Schema, codec.schema_from_wire),
+]
+GENUINE = [
+    codec.request_to_wire(
+        Request(b"r" * 16, "age >= 65 and not smoker", OneBitRandomizer(Epsilon.requested(1), 2)),
+        Cohort(3, 900, Split(b"s" * 16, 3, 1)),
+    ),
+    _collection(),
+    codec.batch_to_wire(ShareBatch(b"d" * 32, "p", Cohort(0, 2), np.array([1, 2], np.uint64))),
+    codec.schema_to_wire(SCHEMA),
+]
+
+
+def decoded(kind: type[Message], decode: Decode, data: bytes) -> None:
+    """Parse and decode; anything but the library's own refusal is a failure of the test."""
+    try:
+        message = kind.FromString(data)
+    except DecodeError:
+        return  # gRPC itself refuses it
+    try:
+        decode(message)
+    except LocalDpError:
+        return
+
+
+@pytest.mark.parametrize(("kind", "decode"), DECODERS, ids=lambda value: getattr(value, "__name__", ""))
+@given(data=st.binary(max_size=200))
+@settings(max_examples=1000, deadline=None)
+def test_random_bytes_are_refused_by_the_library_or_not_at_all(
+    kind: type[Message], decode: Decode, data: bytes
+) -> None:
+    decoded(kind, decode, data)
+
+
+@pytest.mark.parametrize("place", range(4), ids=lambda place: DECODERS[place][0].__name__)
+@given(data=st.data())
+@settings(max_examples=1000, deadline=None)
+def test_a_genuine_message_with_some_bytes_changed_is_refused_by_the_library_or_not_at_all(
+    place: int, data: st.DataObject
+) -> None:
+    genuine = bytearray(GENUINE[place].SerializeToString())
+    for _ in range(data.draw(st.integers(1, 4))):
+        genuine[data.draw(st.integers(0, len(genuine) - 1))] = data.draw(st.integers(0, 255))
+    kept = data.draw(st.integers(len(genuine) // 2, len(genuine)))
+    decoded(*DECODERS[place], bytes(genuine[:kept]))
