@@ -14,7 +14,7 @@ from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, UnknownIndex
 from localdp.oracles.party import Party, Request
-from localdp.randomizers.definition import Reports, Tally
+from localdp.randomizers.definition import Reports, TalliedRandomizer, Tally
 
 
 class LROracle(Protocol):
@@ -42,7 +42,10 @@ class LROracle(Protocol):
 
 def tally_of(oracle: LROracle, request: Request, cohort: Cohort) -> Tally:
     """Ask, and keep only the sums."""
-    tallies = [request.randomizer.tally(reports) for reports in oracle.reports(request, cohort)]
+    randomizer = request.randomizer
+    if not isinstance(randomizer, TalliedRandomizer):
+        raise InvalidParameter("reports over an open domain are not summed up: keep them, and score candidates")
+    tallies = [randomizer.tally(reports) for reports in oracle.reports(request, cohort)]
     if not tallies:
         raise InvalidParameter("the cohort is empty")
     merged = tallies[0]

@@ -121,9 +121,11 @@ def _fingerprints(expression: Expression, records: Records) -> Values:
     assert isinstance(expression, Column)
     domain, column = records.schema[expression.name], records.column(expression.name)
     if isinstance(domain, CategoryDomain):
-        return fingerprints(domain.labels)[column]
-    values, places = np.unique(column.astype(np.int64), return_inverse=True)
-    return fingerprints(str(value) for value in values)[places]
+        known, places = fingerprints(domain.labels), column
+    else:
+        numbers, places = np.unique(column.astype(np.int64), return_inverse=True)
+        known = fingerprints(str(number) for number in numbers)
+    return np.take(known, places)
 
 
 def _components(expression: Expression, schema: Schema, number: int) -> list[StatisticalQuery]:
@@ -140,7 +142,8 @@ def _stacked(parts: list[StatisticalQuery], records: Records, resolution: int) -
 
 def _within_ball(parts: list[StatisticalQuery], records: Records, resolution: int) -> Values:
     units = np.stack([part.evaluate(records).astype(np.float64) for part in parts], axis=1)
-    return np.trunc((2 * units - 1) * (resolution / math.sqrt(len(parts)))).astype(np.int64)
+    vectors: Values = np.trunc((2 * units - 1) * (resolution / math.sqrt(len(parts)))).astype(np.int64)
+    return vectors
 
 
 def _bits(parts: list[StatisticalQuery]) -> Callable[[Records], Values]:

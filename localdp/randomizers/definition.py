@@ -18,7 +18,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +47,8 @@ class Tally:
         return Tally(self.randomizer, self.reports + other.reports, self.sums + other.sums)
 
 
-class LocalRandomizer(Hashable, Protocol):
-    """An epsilon-local randomizer on the inputs 0 .. inputs - 1."""
+class LocalRandomizer(Protocol):
+    """An epsilon-local randomizer on the inputs 0 .. inputs - 1: frozen, hashable, equal by its parameters."""
 
     @property
     def epsilon(self) -> Epsilon:
@@ -86,12 +86,17 @@ class LocalRandomizer(Hashable, Protocol):
         """The reports again; raises `MalformedReport` unless the bytes are exactly `count` valid reports."""
         ...
 
+
+@runtime_checkable
+class TalliedRandomizer(LocalRandomizer, Protocol):
+    """A randomizer whose reports are summed up on arrival; over an open domain they are kept instead."""
+
     def tally(self, reports: Reports) -> Tally:
         """What the aggregator keeps of the reports."""
         ...
 
 
-class MeanRandomizer(LocalRandomizer, Protocol):
+class MeanRandomizer(TalliedRandomizer, Protocol):
     """A randomizer for the mean of a value in [0, 1]: input j stands for j / resolution."""
 
     @property
@@ -108,7 +113,7 @@ class MeanRandomizer(LocalRandomizer, Protocol):
         ...
 
 
-class FrequencyRandomizer(LocalRandomizer, Protocol):
+class FrequencyRandomizer(TalliedRandomizer, Protocol):
     """A randomizer for the frequencies of all inputs: a frequency oracle."""
 
     def estimate(self, tally: Tally) -> Frequencies:

@@ -42,7 +42,7 @@ from localdp.randomness.source import IntegerLaw, Integers, RandomSource, Words
 MOST_BITS = 64
 MOST_EXTENSIONS = 1 << 18
 TEXT_BYTES = MOST_BITS // 8
-LEAST_EVIDENCE = -8.0  # A logarithm of odds; with less, a prefix is given up.
+LEAST_EVIDENCE = -7.0  # A logarithm of odds; with less, a prefix is given up.
 
 # Asks a group of people, by its number, for prefixes of this length through this randomizer.
 Ask = Callable[[int, int, OptimalLocalHashing], Reports]
@@ -56,7 +56,7 @@ class PrefixPlan:
     bits: int  # m
     first: int = 8  # length of the first group's prefixes
     step: int = 4  # bits that each further group adds
-    most_candidates: int = 256  # that a group passes on; bounds the work
+    most_candidates: int = 128  # that a group passes on; bounds the work
     deciding: float = 4.5  # standard errors above which an item is reported
     last_share: Fraction = Fraction(7, 20)  # of the people, in the last group
     randomizer: OptimalLocalHashing = field(init=False, repr=False, compare=False)

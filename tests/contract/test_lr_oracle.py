@@ -2,13 +2,24 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from localdp.cohorts import Cohort, Split
 from localdp.errors import InvalidParameter, PolicyRefused, QueryRefused, UnknownIndex
 from localdp.oracles.lr import InProcessLROracle, LROracle, tally_of
 from localdp.oracles.party import Request
+from localdp.randomizers.coordinate_sampling import CoordinateSampling
+from localdp.randomizers.definition import LocalRandomizer, Reports
+from localdp.randomizers.haar import HaarRanges
+from localdp.randomizers.hybrid import HybridRandomizer
+from localdp.randomizers.k_ary import KaryRandomizedResponse
+from localdp.randomizers.local_hashing import OptimalLocalHashing
+from localdp.randomizers.marginals import HadamardMarginals
+from localdp.randomizers.memoised import memoised_optimized_unary
 from localdp.randomizers.one_bit import OneBitRandomizer, binary_randomized_response
+from localdp.randomizers.priv_unit import PrivUnit
+from localdp.randomizers.projective_geometry import ProjectiveGeometryResponse
+from localdp.randomizers.subset_selection import SubsetSelection
+from localdp.randomizers.unary import OptimizedUnaryEncoding
 from parties.simulation.launcher import Simulation
 from tests.contract.conftest import PARTIES, PEOPLE
 from tests.support.people import ONE, parties_of, population
@@ -40,7 +51,7 @@ def request_of(query: str, name: str) -> Request:
     return Request(name.ljust(16, "-").encode(), query, OneBitRandomizer(ONE, resolution))
 
 
-def reports_of(oracle: LROracle, request: Request, cohort: Cohort) -> NDArray[np.bool_]:
+def reports_of(oracle: LROracle, request: Request, cohort: Cohort) -> Reports:
     return np.concatenate(list(oracle.reports(request, cohort)))
 
 
@@ -58,6 +69,32 @@ def test_reports_over_grpc_are_bit_identical_to_those_in_process(
     here, there = (reports_of(oracle, request, cohort) for oracle in (in_process, simulation.parties))
     assert (here == there).all()
     assert len(here) == cohort.size() or cohort.split is not None
+
+
+EVERY_SHAPE: list[tuple[str, LocalRandomizer]] = [
+    ("region", KaryRandomizedResponse(ONE, 4)),
+    ("age", SubsetSelection(ONE, 121)),
+    ("age", OptimizedUnaryEncoding(ONE, 121)),
+    ("age", ProjectiveGeometryResponse(ONE, 121)),
+    ("age", HaarRanges(ONE, 121)),
+    ("age", OptimalLocalHashing(ONE)),
+    ("region", memoised_optimized_unary(ONE * 2, ONE, 4)),
+    ("clip(bmi/60)", HybridRandomizer(ONE)),
+    ("vector(smoker, age >= 65)", HadamardMarginals(ONE, 2, 2)),
+    ("vector(smoker, clip(bmi/60))", CoordinateSampling(ONE, 2)),
+    ("vector(smoker, clip(bmi/60))", PrivUnit(ONE, 2)),
+]
+
+
+@pytest.mark.parametrize(("query", "randomizer"), EVERY_SHAPE, ids=lambda part: getattr(part, "canonical", part))
+def test_reports_of_every_shape_are_bit_identical_over_grpc(
+    in_process: InProcessLROracle, simulation: Simulation, query: str, randomizer: LocalRandomizer
+) -> None:
+    request = Request(b"every shape-----", query, randomizer)
+    for cohort in (Cohort(0, PEOPLE), Cohort(700, 1300, Split(bytes(range(16)), 2, 1))):
+        here, there = (reports_of(oracle, request, cohort) for oracle in (in_process, simulation.parties))
+        assert here.dtype == there.dtype
+        assert here.tobytes() == there.tobytes()
 
 
 def test_the_same_request_has_the_same_reports(oracle: LROracle) -> None:

@@ -137,7 +137,7 @@ def _vector(randomizer: PrivUnit, kind: str) -> NDArray[np.int64]:
     """A unit vector along one axis, along all of them, or one of half the length."""
     radius, dimension = randomizer.resolution, randomizer.dimension
     if kind == "sparse":
-        return np.eye(1, dimension, dtype=np.int64)[0] * radius
+        return np.array([radius] + [0] * (dimension - 1), np.int64)
     length = radius if kind == "dense" else radius // 2
     entry = int(length / sqrt(dimension))
     return np.array([entry, -entry] * dimension, np.int64)[:dimension]

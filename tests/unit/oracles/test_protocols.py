@@ -1,6 +1,7 @@
 """The executable summaries of the protocols: unbiased, with the errors that the book promises."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -32,13 +33,13 @@ def test_the_exact_count_is_the_number_of_ones() -> None:
 )
 def test_each_protocol_has_the_error_of_its_theorem(name: str, expected: float) -> None:
     source = SeededSource(5)
-    run = {
+    runs: dict[str, Callable[[], float]] = {
         "curator": lambda: protocols.run_curator_count(BITS, ONE, source),
         "local": lambda: protocols.run_local_count(BITS, ONE, source),
         "shared each-server": lambda: protocols.run_shared_count(BITS, ONE, source),
         "shared divided": lambda: protocols.run_shared_count(BITS, ONE, source, plan=NoisePlan.DIVIDED),
-    }[name]
-    errors = np.array([run() - 100 for _ in range(RUNS)])
+    }
+    errors = np.array([runs[name]() - 100 for _ in range(RUNS)])
     assert abs(errors.mean()) < 5 * errors.std() / math.sqrt(RUNS)
     assert np.abs(errors).mean() == pytest.approx(expected, rel=0.15)
 

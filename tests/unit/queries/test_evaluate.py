@@ -89,6 +89,7 @@ def interpret(e: Expression, row: dict[str, Any]) -> Any:
         return 1 - interpret(e.operand, row)
     if isinstance(e, Clip):
         return max(Fraction(0), min(Fraction(1), interpret(e.operand, row)))
+    assert isinstance(e, And | Or)
     return (min if isinstance(e, And) else max)(interpret(operand, row) for operand in e.operands)
 
 
