@@ -9,6 +9,7 @@ Checked in tests/unit/test_cohorts.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +68,11 @@ class Cohort:
         """The people as lanes of a source of coins."""
         selection = self.selection()
         return range(self.start, self.stop) if isinstance(selection, slice) else selection
+
+    def parts(self, people: int) -> Iterator[Cohort]:
+        """The cohort as cohorts of consecutive people, cut at every `people` indices."""
+        for start in range(self.start, self.stop, people):
+            yield Cohort(start, min(start + people, self.stop), self.split)
 
     def size(self) -> int:
         """How many people the cohort has."""

@@ -65,7 +65,9 @@ _PLAIN = (
     _Parameters("optimized_unary", OptimizedUnaryEncoding, pb.UnaryEncoding, ("inputs",)),
     _Parameters("symmetric_unary", SymmetricUnaryEncoding, pb.UnaryEncoding, ("inputs",)),
     _Parameters("hadamard", HadamardResponse, pb.HadamardResponse, ("inputs",)),
-    _Parameters("recursive_hadamard", RecursiveHadamardResponse, pb.RecursiveHadamardResponse, ("inputs", "bits")),
+    _Parameters(
+        "recursive_hadamard", RecursiveHadamardResponse, pb.RecursiveHadamardResponse, ("inputs", "bits")
+    ),
     _Parameters(
         "projective_geometry",
         ProjectiveGeometryResponse,
@@ -76,7 +78,9 @@ _PLAIN = (
     _Parameters("piecewise", PiecewiseRandomizer, pb.GridRandomizer, ("resolution", "fineness")),
     _Parameters("hybrid", HybridRandomizer, pb.GridRandomizer, ("resolution", "fineness")),
     _Parameters("local_laplace", LocalDiscreteLaplace, pb.LocalDiscreteLaplace, ("resolution",)),
-    _Parameters("coordinate_sampling", CoordinateSampling, pb.CoordinateSampling, ("dimension", "resolution")),
+    _Parameters(
+        "coordinate_sampling", CoordinateSampling, pb.CoordinateSampling, ("dimension", "resolution")
+    ),
     _Parameters("priv_unit", PrivUnit, pb.PrivUnit, ("dimension", "resolution", "candidates", "near")),
     _Parameters("square_wave", SquareWave, pb.SquareWave, ("buckets",)),
     _Parameters("haar_ranges", HaarRanges, pb.HaarRanges, ("inputs",)),
@@ -84,7 +88,10 @@ _PLAIN = (
     _Parameters("hadamard_marginals", HadamardMarginals, pb.HadamardMarginals, ("bits", "order")),
     _Parameters("count_mean_sketch", CountMeanSketch, pb.CountMeanSketch, ("hashes", "width", "hash_seed")),
     _Parameters(
-        "hadamard_count_mean_sketch", HadamardCountMeanSketch, pb.CountMeanSketch, ("hashes", "width", "hash_seed")
+        "hadamard_count_mean_sketch",
+        HadamardCountMeanSketch,
+        pb.CountMeanSketch,
+        ("hashes", "width", "hash_seed"),
     ),
 )
 _BY_CLASS = {entry.randomizer: entry for entry in _PLAIN}

@@ -34,7 +34,8 @@ def clip(values: NDArray[Any]) -> Floats:
 def norm(values: NDArray[Any], total: float = 1.0) -> Floats:
     """The same constant added to every value, so that they add up to the total."""
     checked = _checked(values)
-    return checked + (_checked_total(total) - checked.sum()) / len(checked)
+    shifted: Floats = checked + (_checked_total(total) - checked.sum()) / len(checked)
+    return shifted
 
 
 def norm_mul(values: NDArray[Any], total: float = 1.0) -> Floats:
@@ -65,7 +66,8 @@ def norm_sub(values: NDArray[Any], total: float = 1.0) -> Floats:
     # is the largest one whose smallest kept value stays positive (Held, Wolfe and Crowder 1974).
     constants = (np.cumsum(descending) - _checked_total(total)) / np.arange(1, len(checked) + 1)
     kept = int(np.flatnonzero(descending > constants)[-1])
-    return np.maximum(checked - constants[kept], 0.0)
+    projected: Floats = np.maximum(checked - constants[kept], 0.0)
+    return projected
 
 
 def _checked(values: NDArray[Any]) -> Floats:

@@ -6,12 +6,13 @@ P[Bin(n, p) >= k] and whose lower tail P[Bin(n, p) <= k] are alpha / 2.  It cove
 
 A tail is its largest term times a continued fraction (DiDonato and Morris 1992 use the same one for the incomplete
 beta function).  The term is a saddle-point expansion (Loader 2000): the difference of logarithms of factorials would
-lose eight digits at n = 10**8.  The end is found by Newton's method on the logarithm of the tail as a function of the log
-odds: that function is concave, so that from its second step on the method approaches from one side.
+lose eight digits at n = 10**8.  The end is found by Newton's method on the logarithm of the tail as a function of the
+log odds: that function is concave, so that from its second step on the method approaches from one side.
 
 Claim.  Both ends have a relative error below 1e-12 for n up to 10**8.  `epsilon_lower_bound` is, with probability at
-least `confidence`, no larger than the epsilon of any randomizer under which one event was seen so often on two inputs.
-`surprising_count` turns "so many standard deviations" into a count, where the normal approximation understates the tail.
+least `confidence`, no larger than the epsilon of any randomizer under which one event was seen so often on two
+inputs. `surprising_count` turns "so many standard deviations" into a count, where the normal approximation
+understates the tail.
 Checked in tests/unit/estimation/test_intervals.py, against exact fractions and against scipy.
 """
 

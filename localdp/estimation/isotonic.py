@@ -2,11 +2,11 @@
 
 For values v and weights w > 0 the result minimises sum w (x - v)**2 over x_1 <= x_2 <= ... <= x_n.  Adjacent blocks
 whose means fall are pooled into their common mean until none is left; the order of pooling does not matter, so that
-whole runs of falling blocks are pooled at once, in numpy, as long as such a round removes a good part of the blocks, and
-one by one with a stack after that.
+whole runs of falling blocks are pooled at once, in numpy, as long as such a round removes a good part of the blocks,
+and one by one with a stack after that.
 
-Claim.  Work is O(n); the result is the exact minimiser up to the rounding of the sums.  A cumulative distribution function
-that is estimated point by point becomes one that rises from 0 to 1.
+Claim.  Work is O(n); the result is the exact minimiser up to the rounding of the sums.  A cumulative distribution
+function that is estimated point by point becomes one that rises from 0 to 1.
 Checked in tests/unit/estimation/test_isotonic.py, against the conditions of optimality.
 """
 

@@ -16,6 +16,8 @@ from localdp.errors import InvalidParameter, UnknownIndex
 from localdp.oracles.party import Party, Request
 from localdp.randomizers.definition import Reports, TalliedRandomizer, Tally
 
+PEOPLE_PER_PART = 1 << 20  # drawn at a time, so that memory does not grow with the number of people
+
 
 class LROracle(Protocol):
     """LR(cohort, request): randomized reports from the people of the cohort."""
@@ -44,7 +46,9 @@ def tally_of(oracle: LROracle, request: Request, cohort: Cohort) -> Tally:
     """Ask, and keep only the sums."""
     randomizer = request.randomizer
     if not isinstance(randomizer, TalliedRandomizer):
-        raise InvalidParameter("reports over an open domain are not summed up: keep them, and score candidates")
+        raise InvalidParameter(
+            "reports over an open domain are not summed up: keep them, and score candidates"
+        )
     tallies = [randomizer.tally(reports) for reports in oracle.reports(request, cohort)]
     if not tallies:
         raise InvalidParameter("the cohort is empty")
@@ -89,7 +93,11 @@ class InProcessLROracle:
         """The reports of the cohort, party by party, through their packed form as on the wire."""
         sizes = [party.people for party in self.parties]
         for number, part in cohorts_by_party(cohort, sizes):
-            drawn = self.parties[number].randomize(request, part)
-            packed = request.randomizer.pack(drawn)
-            self.bytes_moved += len(packed)
-            yield request.randomizer.unpack(packed, len(drawn))
+            draw = self.parties[number].charged(request, part)
+            for some in part.parts(PEOPLE_PER_PART):
+                yield self._over_the_wire(request, draw(some))
+
+    def _over_the_wire(self, request: Request, drawn: Reports) -> Reports:
+        packed = request.randomizer.pack(drawn)
+        self.bytes_moved += len(packed)
+        return request.randomizer.unpack(packed, len(drawn))

@@ -13,6 +13,7 @@ Checked in tests/unit/oracles/test_party.py, tests/contract/test_lr_oracle.py an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,8 @@ SHORTEST_REQUEST_ID = 16
 LONGEST_REQUEST_ID = 64
 SECRET_BYTES = 32
 
+Draw = Callable[[Cohort], Reports]  # reports of a part of a cohort that was charged
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -55,7 +58,9 @@ class Request:
 
     def digest(self, text: str) -> bytes:
         """What names the request in the ledger and keys its coins, given the query's canonical text."""
-        return digest(b"localdp request v1", self.request_id, text.encode(), self.randomizer.canonical.encode())
+        return digest(
+            b"localdp request v1", self.request_id, text.encode(), self.randomizer.canonical.encode()
+        )
 
     def memo_digest(self, text: str) -> bytes:
         """What names all requests that are answered from the same permanent answers."""
@@ -91,29 +96,43 @@ class Party:
 
     def randomize(self, request: Request, cohort: Cohort) -> Reports:
         """Charge, draw and return one report for each person of the cohort."""
+        return self.charged(request, cohort)(cohort)
+
+    def charged(self, request: Request, cohort: Cohort) -> Draw:
+        """Charge for the whole cohort at once; what is returned draws the reports of any part of it."""
         randomizer = request.randomizer
         question = Question.asked(request.query, self.records.schema, randomizer)
         if isinstance(randomizer, MEMOISED):
             return self._remembered(request, question, randomizer, cohort)
         name = request.digest(question.text)
         self._charge(name, cohort, randomizer.epsilon, question.about(randomizer))
-        coins = LanedSource(derive_key(self._secret, b"reports", name), cohort.lanes())
-        return randomizer.randomize(question.inputs(self._of(cohort)), coins)
+        key = derive_key(self._secret, b"reports", name)
+        return lambda part: randomizer.randomize(
+            question.inputs(self._of(part)), LanedSource(key, part.lanes())
+        )
 
     def _remembered(
-        self, request: Request, question: Question, randomizer: MemoisedUnary | MemoisedHashing, cohort: Cohort
-    ) -> Reports:
+        self,
+        request: Request,
+        question: Question,
+        randomizer: MemoisedUnary | MemoisedHashing,
+        cohort: Cohort,
+    ) -> Draw:
         """Reports from permanent answers, charged once for each state of the records and not for each request.
 
         Any number of reports costs a person epsilon_permanent for each distinct value; a new state of the records may have
         a new value for anybody, so it is charged to everybody, and has fresh coins for the second round.
         """
-        memo, state = request.memo_digest(question.text), self.records.fingerprint()
-        self._charge(digest(memo, state), cohort, randomizer.epsilon_permanent, question.about(randomizer))
+        name, state = request.memo_digest(question.text), self.records.fingerprint()
+        self._charge(digest(name, state), cohort, randomizer.epsilon_permanent, question.about(randomizer))
+        memo = Memo(randomizer, self._secret, name)
         key = derive_key(self._secret, b"renewed reports", request.digest(question.text), state)
-        people = np.asarray(cohort.lanes(), dtype=np.int64)
-        values = question.inputs(self._of(cohort))
-        return Memo(randomizer, self._secret, memo).report(people, values, LanedSource(key, cohort.lanes()))
+
+        def draw(part: Cohort) -> Reports:
+            people = np.asarray(part.lanes(), dtype=np.int64)
+            return memo.report(people, question.inputs(self._of(part)), LanedSource(key, part.lanes()))
+
+        return draw
 
     def share(self, collection: Collection, cohort: Cohort) -> list[ShareBatch]:
         """Charge, encode and split the values of the cohort: one batch for each share server."""
@@ -149,4 +168,3 @@ class Party:
         if isinstance(selection, slice):
             return self.records.slice(cohort.start, cohort.stop)
         return self.records.take(selection)
-

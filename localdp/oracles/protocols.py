@@ -34,10 +34,19 @@ def run_local_count(bits: Bits, epsilon: Epsilon, source: RandomSource) -> float
 
 
 def run_shared_count(
-    bits: Bits, epsilon: Epsilon, source: RandomSource, *, servers: int = 2, plan: NoisePlan = NoisePlan.EACH_SERVER
+    bits: Bits,
+    epsilon: Epsilon,
+    source: RandomSource,
+    *,
+    servers: int = 2,
+    plan: NoisePlan = NoisePlan.EACH_SERVER,
 ) -> int:
     """Each person splits their bit into shares; each server adds up its shares and adds noise (section 9.3)."""
     noise = ServerNoise(plan, epsilon, sensitivity=1, servers=servers)
-    shares = additive.split(bits.astype("int64"), servers, source)  # at the parties, each with its own coins
-    released = [field.total(held) + noise.draw(source) for held in shares]  # at the servers, each with its own coins
+    shares = additive.split(
+        bits.astype("int64"), servers, source
+    )  # at the parties, each with its own coins
+    released = [
+        field.total(held) + noise.draw(source) for held in shares
+    ]  # at the servers, each with its own coins
     return additive.combine(released)  # at the collector

@@ -43,7 +43,13 @@ from localdp.randomizers.rappor import BloomRappor
 from localdp.randomizers.universal_hash import fingerprints
 
 MEANS = (OneBitRandomizer, PiecewiseRandomizer, HybridRandomizer, LocalDiscreteLaplace)
-FINGERPRINTED = (OptimalLocalHashing, CountMeanSketch, HadamardCountMeanSketch, BloomRappor, MemoisedHashing)
+FINGERPRINTED = (
+    OptimalLocalHashing,
+    CountMeanSketch,
+    HadamardCountMeanSketch,
+    BloomRappor,
+    MemoisedHashing,
+)
 MEMOISED = (MemoisedUnary, MemoisedHashing)
 
 
@@ -68,7 +74,9 @@ class Question:
 def category_size(expression: Expression, schema: Schema) -> int:
     """How many values the column has that a query consists of."""
     if not isinstance(expression, Column):
-        raise QueryRefused("this randomizer takes a bare column: a bit, a category or a bounded whole number")
+        raise QueryRefused(
+            "this randomizer takes a bare column: a bit, a category or a bounded whole number"
+        )
     if expression.name not in schema:
         StatisticalQuery(expression, schema)  # refuses, and suggests the nearest name
     match schema[expression.name]:
@@ -78,10 +86,14 @@ def category_size(expression: Expression, schema: Schema) -> int:
             return len(labels)
         case IntegerDomain(low, high):
             return high - low + 1
-    raise QueryRefused(f"column {expression.name!r} has too many values to be a category; compare it, or clip it")
+    raise QueryRefused(
+        f"column {expression.name!r} has too many values to be a category; compare it, or clip it"
+    )
 
 
-def _inputs(expression: Expression, schema: Schema, randomizer: LocalRandomizer) -> Callable[[Records], Values]:
+def _inputs(
+    expression: Expression, schema: Schema, randomizer: LocalRandomizer
+) -> Callable[[Records], Values]:
     match randomizer:
         case CoordinateSampling():
             parts = _components(expression, schema, randomizer.dimension)
@@ -97,13 +109,17 @@ def _inputs(expression: Expression, schema: Schema, randomizer: LocalRandomizer)
     if isinstance(randomizer, FINGERPRINTED):
         return lambda records: _fingerprints(expression, records)
     if size != randomizer.inputs:
-        raise InvalidParameter(f"the query has {size} values, and the randomizer {randomizer.inputs} inputs")
+        raise InvalidParameter(
+            f"the query has {size} values, and the randomizer {randomizer.inputs} inputs"
+        )
     return lambda records: _codes(expression, records)
 
 
 def _on_grid(query: StatisticalQuery, resolution: int) -> Callable[[Records], Values]:
     if query.kind == "bit":
-        return lambda records: query.evaluate(records) if resolution == 1 else query.encode(records, resolution)
+        return lambda records: (
+            query.evaluate(records) if resolution == 1 else query.encode(records, resolution)
+        )
     if resolution == 1:
         raise InvalidParameter("this query has values between 0 and 1: it needs a randomizer on a grid")
     return lambda records: query.encode(records, resolution)
@@ -132,7 +148,9 @@ def _components(expression: Expression, schema: Schema, number: int) -> list[Sta
     if not isinstance(expression, Vector):
         raise QueryRefused("this randomizer takes a vector: write vector(...)")
     if len(expression.components) != number:
-        raise InvalidParameter(f"the query has {len(expression.components)} components, and the randomizer {number}")
+        raise InvalidParameter(
+            f"the query has {len(expression.components)} components, and the randomizer {number}"
+        )
     return [StatisticalQuery(component, schema) for component in expression.components]
 
 

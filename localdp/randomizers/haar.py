@@ -1,12 +1,14 @@
 """Ranges and quantiles through one Haar coefficient of each person (HaarHRR of Cormode, Kulkarni and Srivastava 2019).
 
-Let D = 2**h be the number of inputs, padded to a power of two.  At level l = 0 .. h - 1 the inputs are cut into 2**l nodes
-of D / 2**l inputs, and the coefficient of a node is c = (mass of its left half) - (mass of its right half): for one person
-it is +1 or -1 at exactly one node of the level.  A person draws a level uniformly, and a row r of the Hadamard matrix of
-order 2**l uniformly, and reports (-1)**<r, node> times the sign of the coefficient, by binary randomized response.
+Let D = 2**h be the number of inputs, padded to a power of two.  At level l = 0 .. h - 1 the inputs are cut into 2**l
+nodes of D / 2**l inputs, and the coefficient of a node is c = (mass of its left half) - (mass of its right half): for
+one person it is +1 or -1 at exactly one node of the level.  A person draws a level uniformly, and a row r of the
+Hadamard matrix of order 2**l uniformly, and reports (-1)**<r, node> times the sign of the coefficient, by binary
+randomized response.
 
-Claim.  Epsilon-local, tight.  With C = (exp(eps) + 1) / (exp(eps) - 1), h C / n times the Hadamard transform of the signed
-reports of a level is an unbiased estimate of all its coefficients, and for a range R with weights w in the coefficients
+Claim.  Epsilon-local, tight.  With C = (exp(eps) + 1) / (exp(eps) - 1), h C / n times the Hadamard transform of the
+signed reports of a level is an unbiased estimate of all its coefficients, and for a range R with weights w in the
+coefficients
 
     n Var(R) = h C**2 sum w**2 - f (1 - |R| / D)**2 - (1 - f) (|R| / D)**2        for the empirical target, exactly,
 
@@ -80,7 +82,8 @@ class HaarRanges(SampledSign):
         masses: dict[Hashable, Fraction] = {}
         for level in range(self.levels):
             rows = np.arange(1 << level, dtype=np.uint64)
-            negative = self._negative(np.uint64(value), np.uint64(level), rows)
+            places, levels = np.full_like(rows, value), np.full_like(rows, level)
+            negative = self._negative(places, levels, rows)
             for row, sign in zip(rows.tolist(), negative.tolist(), strict=True):
                 masses |= self._masses(len(rows) - 1 + row, sign, Fraction(1, self.levels * len(rows)))
         return masses

@@ -1,22 +1,23 @@
 """Heavy hitters of a large domain by extending prefixes (PEM of Wang, Li and Jha 2019).
 
 Values are words of m <= 64 bits.  People are split into G groups, of which group g is asked for the prefix of length
-L(g) = first + g step of its values, by optimal local hashing; each person is asked once, so the epsilon of one report is
-the epsilon of the whole protocol.  The server keeps the candidates of group g that stand out, extends each by all
+L(g) = first + g step of its values, by optimal local hashing; each person is asked once, so the epsilon of one report
+is the epsilon of the whole protocol.  The server keeps the candidates of group g that stand out, extends each by all
 continuations, asks group g + 1, and reports what stands out in the last group.
 
-Claim.  Let sigma_G = sqrt(G v / n), v = n Var(f = 0) of the oracle.  An item of frequency 5 sigma_G is missed by about one
-run in a thousand while v is well above f, by one or two in a hundred at large epsilon, where the draw of the groups adds to
-the noise; above 6 sigma_G hardly ever.  An item that nobody has is reported by about three runs in a thousand, over all
-candidates of the last group together: each of them has the tail of 4.5 standard deviations, by the exact binomial law.
+Claim.  Let sigma_G = sqrt(G v / n), v = n Var(f = 0) of the oracle.  An item of frequency 5 sigma_G is missed by
+about one run in a thousand while v is well above f, by one or two in a hundred at large epsilon, where the draw of
+the groups adds to the noise; above 6 sigma_G hardly ever.  An item that nobody has is reported by at most one run in
+two hundred: its count would have to pass the tail of 4.5 standard deviations or more, by the exact binomial law.
 
-**Deviation** from PEM, which passes on the k largest candidates of each group and reports the k largest of the last one:
+**Deviation** from PEM, which passes on the k largest candidates of each group and reports the k largest of the last
+one:
 - An answer must pass a threshold; the k largest are k even when there is nothing to find.
-- With equal groups, a threshold of 4.5 sigma_G in the last one alone would lose 31 % of the items at 5 sigma_G.  So the last
-  group, which decides, is larger (`last_share`).
-- Candidates are ranked by their evidence along the whole prefix: that of the parent, as far as it speaks against it, and
-  the own.  A child of a certain parent is then not crowded out by lucky grandchildren of nothing, and prefixes whose
-  evidence is hopeless are given up, so that the work follows what there is to find.
+- With equal groups, a threshold of 4.5 sigma_G in the last one alone would lose 31 % of the items at 5 sigma_G.  So
+  the last group, which decides, is larger (`last_share`).
+- Candidates are ranked by their evidence along the whole prefix: that of the parent, as far as it speaks against it,
+  and the own.  A child of a certain parent is then not crowded out by lucky grandchildren of nothing, and prefixes
+  whose evidence is hopeless are given up, so that the work follows what there is to find.
 Checked in tests/unit/randomizers/test_heavy_hitters.py; sampled in tests/statistical/test_structures.py.
 """
 
@@ -42,7 +43,7 @@ from localdp.randomness.source import IntegerLaw, Integers, RandomSource, Words
 MOST_BITS = 64
 MOST_EXTENSIONS = 1 << 18
 TEXT_BYTES = MOST_BITS // 8
-LEAST_EVIDENCE = -7.0  # A logarithm of odds; with less, a prefix is given up.
+LEAST_EVIDENCE = -8.0  # A logarithm of odds; with less, a prefix is given up.
 
 # Asks a group of people, by its number, for prefixes of this length through this randomizer.
 Ask = Callable[[int, int, OptimalLocalHashing], Reports]
@@ -56,8 +57,9 @@ class PrefixPlan:
     bits: int  # m
     first: int = 8  # length of the first group's prefixes
     step: int = 4  # bits that each further group adds
-    most_candidates: int = 128  # that a group passes on; bounds the work
-    deciding: float = 4.5  # standard errors above which an item is reported
+    most_candidates: int = 256  # that a group passes on; bounds the work
+    deciding: float = 4.5  # standard errors that an item must exceed to be reported, at least
+    false_alarms: float = 0.005  # items that nobody has, reported in a run on average, at most
     last_share: Fraction = Fraction(7, 20)  # of the people, in the last group
     randomizer: OptimalLocalHashing = field(init=False, repr=False, compare=False)
 
@@ -66,8 +68,10 @@ class PrefixPlan:
         require_between("the first prefix length", self.first, 1, 16)
         require_between("the step", self.step, 1, 12)
         require_between("the number of candidates", self.most_candidates, 1, MOST_EXTENSIONS >> self.step)
-        if not 0 < self.last_share < 1 or not 0 < self.deciding < float("inf"):
-            raise InvalidParameter("shares lie between 0 and 1, and a threshold is positive")
+        if not 0 < self.last_share < 1 or not 0 < self.deciding <= 37 or not 0 < self.false_alarms < 1:
+            raise InvalidParameter(
+                "shares lie between 0 and 1, and a threshold between 0 and 37 standard errors"
+            )
         object.__setattr__(self, "randomizer", OptimalLocalHashing(self.requested))
 
     @property
@@ -116,7 +120,7 @@ def find_heavy_hitters(plan: PrefixPlan, ask: Ask) -> HeavyHitters:
     candidates = _extended(candidates, plan.bits - known)
     frequencies, _ = _estimated(ask(plan.groups - 1, plan.bits, plan.randomizer), candidates, plan)
     order = np.argsort(-frequencies.values, kind="stable")
-    found = order[frequencies.values[order] >= _deciding_frequency(plan, frequencies.reports)]
+    found = order[frequencies.values[order] >= _deciding_frequency(plan, frequencies)]
     return HeavyHitters(candidates[found], _some(frequencies, found))
 
 
@@ -143,7 +147,9 @@ def words_of_texts(texts: Iterable[str | bytes]) -> Words:
     encoded = [text.encode() if isinstance(text, str) else text for text in texts]
     if any(len(text) > TEXT_BYTES or b"\0" in text for text in encoded):
         raise InvalidParameter(f"texts have at most {TEXT_BYTES} bytes, and no zero byte")
-    return np.frombuffer(b"".join(text.ljust(TEXT_BYTES, b"\0") for text in encoded), ">u8").astype(np.uint64)
+    return np.frombuffer(b"".join(text.ljust(TEXT_BYTES, b"\0") for text in encoded), ">u8").astype(
+        np.uint64
+    )
 
 
 def texts_of_words(words: Words) -> list[bytes]:
@@ -165,14 +171,14 @@ def _estimated(reports: Reports, candidates: Words, plan: PrefixPlan) -> tuple[F
     return plan.randomizer.estimate(reports, candidates), error
 
 
-def _deciding_frequency(plan: PrefixPlan, reports: int) -> float:
-    """What an item that nobody has reaches as rarely as a normal variable reaches `deciding` standard deviations.
+def _deciding_frequency(plan: PrefixPlan, estimated: Frequencies) -> float:
+    """What an item that nobody has reaches too rarely to matter, over all candidates together.
 
     The count of its supports is binomial, and skewed where there are many buckets: the exact tail is used.
     """
-    share = 1 / plan.randomizer.number
-    count = surprising_count(reports, share, NormalDist().cdf(-plan.deciding))
-    return float(plan.randomizer.estimate_from_counts(np.array([count]), reports).values[0])
+    tail = min(NormalDist().cdf(-plan.deciding), plan.false_alarms / max(1, len(estimated.values)))
+    count = surprising_count(estimated.reports, 1 / plan.randomizer.number, tail)
+    return float(plan.randomizer.estimate_from_counts(np.array([count]), estimated.reports).values[0])
 
 
 def _log_likelihood_ratio(standardised: Floats, signal: float) -> Floats:

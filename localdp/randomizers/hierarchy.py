@@ -1,16 +1,16 @@
 """Ranges through a B-ary tree (HH_B of Cormode, Kulkarni and Srivastava 2019), made consistent (Hay et al. 2010).
 
-The inputs, padded to D = B**h, are the leaves of a tree in which every inner node has B children.  A person draws a level
-l = 1 .. h uniformly and reports its own node of that level by optimized unary encoding (Wang et al. 2017): the bit of the
-own node is 1 with probability 1/2, every other bit of the level with probability q = F / 2**64.
+The inputs, padded to D = B**h, are the leaves of a tree in which every inner node has B children.  A person draws a
+level l = 1 .. h uniformly and reports its own node of that level by optimized unary encoding (Wang et al. 2017): the
+bit of the own node is 1 with probability 1/2, every other bit of the level with probability q = F / 2**64.
 
-Claim.  Epsilon-local with exp(epsilon) = (2**64 - F) / F, F rounded up, tight.  A node's estimate is h times the debiased
-bits over n, unbiased, of the same variance at all levels but for its own mass.  The least squares fit of a tree to
-these, with the root fixed to 1, is Hay's two passes; it is linear, hence unbiased, and consistent.
+Claim.  Epsilon-local with exp(epsilon) = (2**64 - F) / F, F rounded up, tight.  A node's estimate is h times the
+debiased bits over n, unbiased, of the same variance at all levels but for its own mass.  The least squares fit of a
+tree to these, with the root fixed to 1, is Hay's two passes; it is linear, hence unbiased, and consistent.
 
-Its error in closed form.  Let inner node u have k levels below it, S(u) = 1 + 1/B + ... + B**(1-k), and let delta(u) be the
-shares of its children that lie in the range, less their mean.  The contrasts among the children of different nodes are
-orthogonal under least squares, so with sigma**2 = q (1 - q) / (1/2 - q)**2
+Its error in closed form.  Let inner node u have k levels below it, S(u) = 1 + 1/B + ... + B**(1-k), and let delta(u)
+be the shares of its children that lie in the range, less their mean.  The contrasts among the children of different
+nodes are orthogonal under least squares, so with sigma**2 = q (1 - q) / (1/2 - q)**2
 
     n Var(R) = h sigma**2 sum over u of |delta(u)|**2 / S(u)  +  the part that depends on the data,
 

@@ -4,13 +4,14 @@ A value is a record of d bits.  Its parities of weight 1 .. k are the signs (-1)
 attributes; there are T = sum over l = 1 .. k of binomial(d, l).  A person draws one of them uniformly and reports it by
 binary randomized response.
 
-Claim.  Epsilon-local, tight.  With C = (exp(eps) + 1) / (exp(eps) - 1), T C / n times the signed reports of a parity is an
-unbiased estimate of its mean.  A marginal over k attributes is 2**-k times the Hadamard transform of the 2**k parities
-inside them, and its cells have, for the empirical target and exactly,
+Claim.  Epsilon-local, tight.  With C = (exp(eps) + 1) / (exp(eps) - 1), T C / n times the signed reports of a parity
+is an unbiased estimate of its mean.  A marginal over k attributes is 2**-k times the Hadamard transform of the 2**k
+parities inside them, and its cells have, for the empirical target and exactly,
 
     n Var = 4**-k (2**k - 1) T C**2 - f (1 - 2**-k)**2 - (1 - f) 4**-k.
 
-All marginals are made of the same parities, so that they are consistent: summing an attribute out of one gives the other.
+All marginals are made of the same parities, so that they are consistent: summing an attribute out of one gives the
+other.
 Checked exactly, by enumerating the coins, in tests/unit/randomizers/test_marginals.py; sampled in
 tests/statistical/test_structures.py.
 """
@@ -89,7 +90,8 @@ class HadamardMarginals(SampledSign):
     def estimate(self, tally: Tally) -> MarginalEstimates:
         """Unbiased estimates of all parities."""
         require_own(tally, self)
-        return MarginalEstimates(self, tally.reports, self.signs * self.scale / tally.reports * tally.sums)
+        means = tally.sums.astype(np.float64) * (self.signs * self.scale / tally.reports)
+        return MarginalEstimates(self, tally.reports, means)
 
     def cell_variance(self, attributes: int, mass: Floats) -> Floats:
         """n times the variance of a cell of a marginal over so many attributes, for the empirical target."""

@@ -8,17 +8,19 @@ instantaneous round).  Two guarantees, both of the integer law, replace-one neig
 - one report alone costs `epsilon`, which is smaller: whoever sees one report learns no more.
 
 Unary encodings (Arcolezi et al. 2022): the permanent round is a unary encoding with supports p and q, and the second
-flips every bit with probability F / 2**64, so that a report has the supports p' = p + F (1 - 2 p), q' = q + F (1 - 2 q).
+flips every bit with probability F / 2**64, so that a report has the supports p' = p + F (1 - 2 p), q' = q + F (1 - 2
+q).
 
     symmetric, then symmetric (L-SUE)    n Var = that of one symmetric encoding of `epsilon`
     optimized, then symmetric (L-OSUE)   n Var = 4 e / (e - 1)**2 + f (1 - p' - q') / (p' - q'), e = exp(epsilon)
 
 at f = 0 exactly that of a fresh optimized encoding of `epsilon`: memory costs no accuracy.
 
-No state is kept.  The permanent coins of person i and value v are lane i * inputs + v of a keystream under a key derived
-from the party's secret and the description of the collection: the same person and value always give the same answer,
-different ones share no coin (`lanes.py`).  **Deviation** from the sources, which store the answers: nothing can be lost or
-rolled back, and a party that loses its secret only starts over.  For one person the work does not depend on the value.
+No state is kept.  The permanent coins of person i and value v are lane i * inputs + v of a keystream under a key
+derived from the party's secret and the description of the collection: the same person and value always give the same
+answer, different ones share no coin (`lanes.py`).  **Deviation** from the sources, which store the answers: nothing
+can be lost or rolled back, and a party that loses its secret only starts over.  For one person the work does not
+depend on the value.
 Checked exactly, by enumerating the coins, in tests/unit/randomizers/test_memoised.py.
 """
 
@@ -50,7 +52,9 @@ from localdp.randomness.lanes import LARGEST_LANE, LanedSource
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
 
 _ENCLOSURE_BITS = 192
-_COLUMNS = 64  # bits of each person that are drawn in one call; must not depend on how many people there are
+_COLUMNS = (
+    64  # bits of each person that are drawn in one call; must not depend on how many people there are
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """One sign of many: what `haar.py` and `marginals.py` share.
 
-A person's value has many signs s_j = +-1, j = 0 .. signs - 1: Haar coefficients, parities.  A report is an index j, drawn
-with a law that does not depend on the value, and the sign s_j after binary randomized response.
+A person's value has many signs s_j = +-1, j = 0 .. signs - 1: Haar coefficients, parities.  A report is an index j,
+drawn with a law that does not depend on the value, and the sign s_j after binary randomized response.
 
-Claim.  The index says nothing, so the report is epsilon-local with exp(epsilon) = (2**64 - F) / F where F / 2**64 is the
-probability of a flip, rounded up.  The mean of a reported sign is s_j / C with C = 1 / (1 - 2 F / 2**64) =
+Claim.  The index says nothing, so the report is epsilon-local with exp(epsilon) = (2**64 - F) / F where F / 2**64 is
+the probability of a flip, rounded up.  The mean of a reported sign is s_j / C with C = 1 / (1 - 2 F / 2**64) =
 (exp(eps) + 1) / (exp(eps) - 1).
 Checked through both users, in tests/unit/randomizers/test_haar.py and test_marginals.py.
 """

@@ -41,7 +41,8 @@ class Geometry:
 
     def __post_init__(self) -> None:
         prime_power(self.field_order)
-        if self.dimension < 2 or self.points > LARGEST_POINTS:
+        # The dimension first: the number of points of a huge one would itself be a huge number.
+        if not 2 <= self.dimension < LARGEST_POINTS.bit_length() or self.points > LARGEST_POINTS:
             raise InvalidParameter(
                 f"a geometry has dimension 2 or more and at most {LARGEST_POINTS} points"
             )

@@ -8,6 +8,7 @@ budget is spent on an answer that nobody waits for.
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ import grpc
 
 from localdp.cohorts import Cohort
 from localdp.errors import DeadlineMissed, InvalidParameter
-from localdp.oracles.party import Party, Request
+from localdp.oracles.party import Draw, Party, Request
 from localdp.sharing.share_server import ShareBatch
 from parties import codec
 from parties.serving import CHANNEL_OPTIONS, CHUNK_BYTES
@@ -27,6 +28,7 @@ from parties.wire.v1 import oracle_pb2_grpc
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["LocalRandomizerOracleService"].full_name
 UPLOAD_SECONDS = 60.0
+PEOPLE_PER_PART = 1 << 20
 
 _Result = TypeVar("_Result")
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -70,8 +72,9 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
     ) -> AsyncIterator[pb.RandomizeResponse]:
         """Reports of a cohort, in parts."""
         asked, cohort = codec.request_from_wire(request)
-        for part in await self._work(context, lambda: self._packed_parts(asked, cohort)):
-            yield part
+        draw = await self._work(context, lambda: self._party.charged(asked, cohort))
+        for part in cohort.parts(reports_per_part(asked)):
+            yield await self._work(context, functools.partial(_packed, asked, draw, part))
 
     @answering
     async def Contribute(self, request: pb.ContributeRequest, context: Context) -> pb.ContributeResponse:  # noqa: N802
@@ -88,21 +91,11 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         )
         return pb.ContributeResponse(counted=min(counts))
 
-    def _packed_parts(self, request: Request, cohort: Cohort) -> list[pb.RandomizeResponse]:
-        reports = self._party.randomize(request, cohort)
-        step = reports_per_part(request)
-        return [
-            pb.RandomizeResponse(reports=len(part), packed=request.randomizer.pack(part))
-            for part in (reports[first : first + step] for first in range(0, len(reports), step))
-        ]
-
     async def _work(self, context: Context, job: Callable[[], _Result]) -> _Result:
         def begin() -> _Result:
             left = context.time_remaining()  # None without a deadline, and 0.0 once it has passed
             if context.cancelled() or (left is not None and left <= 0):
-                raise DeadlineMissed(
-                    "the caller was gone before the request was begun; nothing was charged"
-                )
+                raise DeadlineMissed("the caller is gone; whatever was not begun is not begun")
             return job()
 
         return await asyncio.get_running_loop().run_in_executor(self._worker, begin)
@@ -124,5 +117,10 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
 
 
 def reports_per_part(request: Request) -> int:
-    """How many reports fill one message."""
-    return max(8, CHUNK_BYTES * 8 // request.randomizer.report_bits // 8 * 8)
+    """How many reports fill one message; few enough that drawing them takes bounded memory."""
+    return min(PEOPLE_PER_PART, max(8, CHUNK_BYTES * 8 // request.randomizer.report_bits // 8 * 8))
+
+
+def _packed(request: Request, draw: Draw, part: Cohort) -> pb.RandomizeResponse:
+    reports = draw(part)
+    return pb.RandomizeResponse(reports=len(reports), packed=request.randomizer.pack(reports))

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Iterator
 import grpc
 import numpy as np
 
-from localdp.cohorts import Cohort
 from localdp.sharing.field import ELEMENT_BYTES
 from localdp.sharing.share_server import ShareBatch
 from parties import codec
@@ -21,8 +20,7 @@ def parts_of(batch: ShareBatch) -> Iterator[ShareBatch]:
     """The batch as batches of consecutive people, each of which fits into a message."""
     cohort = batch.cohort
     lanes = cohort.lanes()
-    for start in range(cohort.start, cohort.stop, PEOPLE_PER_PART):
-        part = Cohort(start, min(start + PEOPLE_PER_PART, cohort.stop), cohort.split)
+    for part in cohort.parts(PEOPLE_PER_PART):
         first, last = part.start - cohort.start, part.stop - cohort.start
         if not isinstance(lanes, range):
             first, last = (int(place) for place in np.searchsorted(lanes, (part.start, part.stop)))

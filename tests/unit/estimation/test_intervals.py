@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from scipy.stats import beta
 
 from localdp.errors import InvalidParameter
-from localdp.estimation.intervals import clopper_pearson, epsilon_lower_bound
+from localdp.estimation.intervals import clopper_pearson, epsilon_lower_bound, surprising_count
 
 CONFIDENCES = (0.01, 0.5, 0.95, 0.999999, 1 - 1e-12)
 
@@ -34,9 +35,9 @@ def test_the_ends_have_their_exact_tails(trials: int, confidence: float) -> None
     for successes in range(trials + 1):
         low, high = clopper_pearson(successes, trials, confidence)
         if successes:
-            assert_brackets(lambda p, k=successes: upper_tail(k, trials, p), low, alpha)
+            assert_brackets(partial(upper_tail, successes, trials), low, alpha)
         if successes < trials:
-            assert_brackets(lambda p, k=successes: upper_tail(k + 1, trials, p), high, 1 - alpha)
+            assert_brackets(partial(upper_tail, successes + 1, trials), high, 1 - alpha)
 
 
 @pytest.mark.parametrize("successes", [0, 1, 3])
@@ -80,17 +81,16 @@ def test_the_interval_covers_at_least_as_often_as_it_says() -> None:
 
 
 def test_all_and_nothing_have_closed_forms() -> None:
-    assert clopper_pearson(0, 50, 0.95) == (0.0, pytest.approx(1 - 0.025 ** (1 / 50), rel=1e-13))
-    assert clopper_pearson(50, 50, 0.95) == (pytest.approx(0.025 ** (1 / 50), rel=1e-13), 1.0)
+    none, everything = clopper_pearson(0, 50, 0.95), clopper_pearson(50, 50, 0.95)
+    assert none[0] == 0.0 and none[1] == pytest.approx(1 - 0.025 ** (1 / 50), rel=1e-13)
+    assert everything[0] == pytest.approx(0.025 ** (1 / 50), rel=1e-13) and everything[1] == 1.0
 
 
 def test_mirrored_counts_have_mirrored_intervals() -> None:
     low, high = clopper_pearson(37, 1000, 0.99)
     mirrored = clopper_pearson(963, 1000, 0.99)
-    assert (1 - mirrored[1], 1 - mirrored[0]) == (
-        pytest.approx(low, rel=1e-12),
-        pytest.approx(high, rel=1e-12),
-    )
+    assert 1 - mirrored[1] == pytest.approx(low, rel=1e-12)
+    assert 1 - mirrored[0] == pytest.approx(high, rel=1e-12)
 
 
 def test_a_hundred_million_trials_take_no_time() -> None:
@@ -133,3 +133,18 @@ def test_no_evidence_bounds_nothing() -> None:
 def test_impossible_counts_are_refused(successes: int, trials: int, confidence: float) -> None:
     with pytest.raises(InvalidParameter):
         clopper_pearson(successes, trials, confidence)
+
+
+@pytest.mark.parametrize(("trials", "share"), [(1, Fraction(1, 3)), (30, Fraction(1, 8)), (60, Fraction(1, 2))])
+@pytest.mark.parametrize("tail", [0.5, 1e-2, 3.4e-6])
+def test_a_surprising_count_is_the_first_beyond_the_tail(trials: int, share: Fraction, tail: float) -> None:
+    count = surprising_count(trials, float(share), tail)
+    allowed = [k for k in range(trials + 2) if upper_tail(k, trials, share) <= Fraction(tail)]
+    # Counts at the mean or below it are never surprising, whatever the tail.
+    assert count == max(allowed[0], min(math.ceil(trials * share) + 1, trials + 1))
+
+
+@pytest.mark.parametrize(("trials", "share", "tail"), [(0, 0.5, 0.1), (9, 0.0, 0.1), (9, 1.0, 0.1), (9, 0.5, 0.6)])
+def test_an_impossible_tail_is_refused(trials: int, share: float, tail: float) -> None:
+    with pytest.raises(InvalidParameter):
+        surprising_count(trials, share, tail)
