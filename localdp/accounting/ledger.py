@@ -57,9 +57,11 @@ class Ledger(Protocol):
 class Accounts:
     """The arithmetic of a ledger, without its storage: what was spent, and by which requests."""
 
-    def __init__(self, people: int, limit: Epsilon) -> None:
-        self.people = people
+    def __init__(self, people: int, limit: Epsilon, owners: NDArray[np.int64] | None = None) -> None:
+        """`owners` says who pays for each index, where one person stands behind several."""
+        self.people = people if owners is None else len(owners)
         self.limit = Epsilon(min(limit.nanonats, LARGEST_LIMIT_NANONATS))
+        self._owners = owners
         self._spent = np.zeros(people, dtype=np.int64)
         self._taken: dict[bytes, list[Charge]] = {}
 
@@ -90,7 +92,10 @@ class Accounts:
 
     def take(self, charge: Charge, debtors: slice | NDArray[np.int64]) -> None:
         """Book a charge that `debtors` allowed."""
-        self._spent[debtors] += charge.cost.nanonats
+        if self._owners is None:
+            self._spent[debtors] += charge.cost.nanonats
+        else:
+            self._spent += self._rows_of(debtors) * charge.cost.nanonats
         self._taken.setdefault(charge.request, []).append(charge)
 
     def rebook(self, charge: Charge) -> None:
@@ -110,7 +115,15 @@ class Accounts:
         asked[charge.cohort.selection()] = True
         return np.flatnonzero(asked & ~paid).astype(np.int64)
 
+    def _rows_of(self, debtors: slice | NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many of these indices each person stands behind."""
+        assert self._owners is not None
+        return np.bincount(self._owners[debtors], minlength=len(self._spent)).astype(np.int64)
+
     def _refuse_beyond_limit(self, debtors: slice | NDArray[np.int64], cost: Epsilon) -> None:
+        if self._owners is not None:
+            self._refuse_owners_beyond_limit(self._rows_of(debtors), cost)
+            return
         spent = self._spent[debtors]
         if spent.size == 0 or int(spent.max()) + cost.nanonats <= self.limit.nanonats:
             return
@@ -119,12 +132,21 @@ class Accounts:
             f"epsilon {cost} is more than what is left of the budget of {self.limit} for {short} of {spent.size} people"
         )
 
+    def _refuse_owners_beyond_limit(self, rows: NDArray[np.int64], cost: Epsilon) -> None:
+        left = (self.limit.nanonats - self._spent) // max(1, cost.nanonats)
+        short = int(np.count_nonzero(rows > left))
+        if short:
+            raise BudgetExhausted(
+                f"epsilon {cost} for each row is more than what is left of the budget of {self.limit}"
+                f" for {short} of {np.count_nonzero(rows)} people"
+            )
+
 
 class MemoryLedger:
     """A ledger for simulations: it forgets everything when the process ends."""
 
-    def __init__(self, people: int, limit: Epsilon) -> None:
-        self._accounts = Accounts(people, limit)
+    def __init__(self, people: int, limit: Epsilon, owners: NDArray[np.int64] | None = None) -> None:
+        self._accounts = Accounts(people, limit, owners)
 
     @property
     def limit(self) -> Epsilon:

@@ -1,6 +1,7 @@
 """What a record may be, the universe X of the book: domains of columns, schemas, tables of records."""
 
 from localdp.domains.columns import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain
+from localdp.domains.ownership import Ownership
 from localdp.domains.records import Records
 from localdp.domains.schema import RESERVED_WORDS, Schema, is_column_name
 
@@ -10,6 +11,7 @@ __all__ = [
     "CategoryDomain",
     "Domain",
     "IntegerDomain",
+    "Ownership",
     "RealDomain",
     "Records",
     "Schema",

@@ -21,7 +21,7 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger
 from localdp.cohorts import Cohort
-from localdp.domains import Records
+from localdp.domains import Ownership, Records
 from localdp.errors import InvalidParameter, PolicyRefused, UnknownIndex
 from localdp.framing import digest
 from localdp.oracles.question import MEMOISED, Question
@@ -79,20 +79,38 @@ class Party:
     """Records, a secret key, a ledger and a policy."""
 
     def __init__(
-        self, name: str, records: Records, secret: bytes, ledger: Ledger, policy: Policy | None = None
+        self,
+        name: str,
+        records: Records,
+        secret: bytes,
+        ledger: Ledger,
+        policy: Policy | None = None,
+        ownership: Ownership | None = None,
     ) -> None:
+        """`ownership` says whose rows they are, where one person has several."""
         if len(secret) != SECRET_BYTES:
             raise InvalidParameter(f"a party's secret key has {SECRET_BYTES} bytes")
+        if ownership is not None and len(ownership.owners) != records.people:
+            raise InvalidParameter("every row has an owner")
         self.name = name
         self.records = records
         self.ledger = ledger
         self.policy = policy or Policy()
+        self.ownership = ownership
         self._secret = secret
 
     @property
     def people(self) -> int:
-        """How many people the party holds records of."""
-        return self.records.people
+        """How many people can be asked: one for each index of a cohort (or row, where each row answers)."""
+        return self.records.people if self.ownership is None else self.ownership.indices
+
+    def state(self) -> bytes:
+        """What pins the records: it changes with any value, and with whose row it is."""
+        if self.ownership is None:
+            return self.records.fingerprint()
+        return digest(
+            self.records.fingerprint(), self.ownership.rows.encode(), self.ownership.owners.tobytes()
+        )
 
     def randomize(self, request: Request, cohort: Cohort) -> Reports:
         """Charge, draw and return one report for each person of the cohort."""
@@ -108,7 +126,7 @@ class Party:
         self._charge(name, cohort, randomizer.epsilon, question.about(randomizer))
         key = derive_key(self._secret, b"reports", name)
         return lambda part: randomizer.randomize(
-            question.inputs(self._of(part)), LanedSource(key, part.lanes())
+            question.inputs(self._of(part, name)), LanedSource(key, part.lanes())
         )
 
     def _remembered(
@@ -123,14 +141,16 @@ class Party:
         Any number of reports costs a person epsilon_permanent for each distinct value; a new state of the records may have
         a new value for anybody, so it is charged to everybody, and has fresh coins for the second round.
         """
-        name, state = request.memo_digest(question.text), self.records.fingerprint()
+        name, state = request.memo_digest(question.text), self.state()
         self._charge(digest(name, state), cohort, randomizer.epsilon_permanent, question.about(randomizer))
         memo = Memo(randomizer, self._secret, name)
         key = derive_key(self._secret, b"renewed reports", request.digest(question.text), state)
 
         def draw(part: Cohort) -> Reports:
             people = np.asarray(part.lanes(), dtype=np.int64)
-            return memo.report(people, question.inputs(self._of(part)), LanedSource(key, part.lanes()))
+            return memo.report(
+                people, question.inputs(self._of(part, name)), LanedSource(key, part.lanes())
+            )
 
         return draw
 
@@ -147,7 +167,7 @@ class Party:
         self._charge(
             name, cohort, collection.epsilon, f"{collection.plan.value} collection of {query.text}"
         )
-        values = query.encode(self._of(cohort), collection.resolution)
+        values = query.encode(self._of(cohort, name), collection.resolution)
         coins = LanedSource(derive_key(self._secret, b"shares", name), cohort.lanes())
         shares = additive.split(values, len(collection.servers), coins)
         return [ShareBatch(name, self.name, cohort, part) for part in shares]
@@ -161,10 +181,15 @@ class Party:
             raise PolicyRefused(
                 f"this report would cost epsilon {cost}; the party allows {self.policy.largest_epsilon} a request"
             )
-        self.ledger.charge(Charge(name, self.records.fingerprint(), cohort, cost, purpose))
+        self.ledger.charge(Charge(name, self.state(), cohort, cost, purpose))
 
-    def _of(self, cohort: Cohort) -> Records:
+    def _of(self, cohort: Cohort, name: bytes) -> Records:
+        """The rows that answer for these people; of several, one that depends on the request and not on the rows."""
         selection = cohort.selection()
+        if self.ownership is not None and self.ownership.rows == "sample":
+            coins = LanedSource(derive_key(self._secret, b"rows", name), cohort.lanes())
+            words = coins.raw(np.uint64, len(cohort.lanes()))
+            return self.records.take(self.ownership.sampled(selection, words))
         if isinstance(selection, slice):
             return self.records.slice(cohort.start, cohort.stop)
         return self.records.take(selection)

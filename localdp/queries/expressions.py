@@ -186,9 +186,14 @@ class Vector(_Node):
     components: tuple[Condition | Clip, ...]
 
     def __post_init__(self) -> None:
-        _require(isinstance(self.components, tuple) and len(self.components) >= 1, "a vector has a component")
+        _require(
+            isinstance(self.components, tuple) and len(self.components) >= 1, "a vector has a component"
+        )
         for component in self.components:
-            _require(isinstance(component, Condition | Clip), "the components of a vector are conditions or clipped")
+            _require(
+                isinstance(component, Condition | Clip),
+                "the components of a vector are conditions or clipped",
+            )
         _bound(self, self.components)
 
 
@@ -196,7 +201,18 @@ Condition: TypeAlias = Column | Truth | Compare | Member | And | Or | Not
 Operand: TypeAlias = Column | Number | Label | Truth | Linear
 Numeric: TypeAlias = Column | Number | Linear
 Expression: TypeAlias = (
-    Column | Number | Label | Truth | Compare | Member | And | Or | Not | Linear | Clip | Vector  # every node
+    Column
+    | Number
+    | Label
+    | Truth
+    | Compare
+    | Member
+    | And
+    | Or
+    | Not
+    | Linear
+    | Clip
+    | Vector  # every node
 )
 
 

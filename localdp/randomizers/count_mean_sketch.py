@@ -96,8 +96,8 @@ class _Sketch:
         """For each candidate, the sum over j of the entry in its column."""
         items = checked_fingerprints(candidates)
         found = np.zeros(len(items))
-        for number, row in enumerate(table):
-            found += row[self.columns(np.array([number], np.uint64), items).astype(np.int64)]
+        for seed, row in zip(family_seeds(self.hash_seed, self.hashes)[:, None], table, strict=True):
+            found += row[bucket_of(seed, items, self.width).astype(np.int64)]
         return found
 
     def _frequencies(self, sums: Floats, reports: int, noise: float, spread: float) -> Frequencies:

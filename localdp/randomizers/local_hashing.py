@@ -122,11 +122,11 @@ class OptimalLocalHashing:
     def support_counts(self, reports: Reports, candidates: Values) -> Integers:
         """How many of the reports support each candidate: a block of reports at a time, in bounded memory."""
         items = checked_fingerprints(candidates)
-        halves = list(zip(items & _LOW, items >> _HALF, strict=True))
+        lows, highs = items & _LOW, items >> _HALF
         counts = np.zeros(len(items), np.int64)
         for first, second, third, width in self._blocks(reports):
             left, right = np.empty_like(first), np.empty_like(first)
-            for place, (low, high) in enumerate(halves):
+            for place, (low, high) in enumerate(zip(lows, highs, strict=True)):
                 np.add(first, low, out=left)
                 np.add(second, high, out=right)
                 left *= right

@@ -14,7 +14,7 @@ the exact formula: then it is that of a fresh optimal local hashing of `epsilon`
 **Deviation** from the source, whose U solves (p U + q V) / (p V + q U) = exp(epsilon), V = (1 - U) / (g - 1).  That
 leaves out the ways through a third bucket, so that for g > 2 its report costs less than was asked for: at
 epsilon_permanent = 2 and epsilon = 1 it finds g = 3 best, with n Var = 4.199; the exact law allows 3.692 at g = 4,
-and 3.766 at g = 3.
+and 3.770 at g = 3.
 Checked exactly, by enumerating the coins, in tests/unit/randomizers/test_memoised.py.
 """
 

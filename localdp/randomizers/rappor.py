@@ -305,6 +305,10 @@ class BloomRappor:
         """The matrix of weighted least squares: from the shares of ones in all columns to candidates."""
         if len(items) > len(people):
             raise InvalidParameter("there are more candidates than columns in all cohorts together")
+        if len(items) * len(people) > LARGEST_TABLE:
+            raise InvalidParameter(
+                f"candidates times columns of all cohorts must not exceed {LARGEST_TABLE}"
+            )
         cohorts = np.arange(self.cohorts, dtype=np.uint64)
         design = np.stack(
             [self.filters(cohorts, np.full_like(cohorts, item)).ravel()[present] for item in items], axis=1

@@ -62,8 +62,8 @@ def hash_words(seeds: Words) -> tuple[Words, Words, Words]:
 
 def family_seeds(public_seed: int, size: int) -> Words:
     """The seeds of a fixed public family of hash functions."""
-    start = np.uint64(public_seed) + np.arange(size, dtype=np.uint64) * np.uint64(_GOLDEN)
-    return mixed(mixed(start))
+    start = mixed(np.array([public_seed], np.uint64))
+    return mixed(start + np.arange(size, dtype=np.uint64) * np.uint64(_GOLDEN))
 
 
 def bucket_of(seeds: Words, items: Words, number: int) -> Words:

@@ -22,9 +22,10 @@ from typing import Any
 from localdp.accounting.epsilon import Epsilon
 from localdp.randomizers.definition import FrequencyRandomizer
 from localdp.randomizers.hadamard import HadamardResponse
+from localdp.randomizers.inputs import require_between
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.local_hashing import OptimalLocalHashing, nearest_buckets
-from localdp.randomizers.projective_geometry import ProjectiveGeometryResponse, geometries
+from localdp.randomizers.projective_geometry import LARGEST_INPUTS, ProjectiveGeometryResponse, geometries
 from localdp.randomizers.recursive_hadamard import LARGEST_BITS, RecursiveHadamardResponse
 from localdp.randomizers.subset_selection import SubsetSelection
 from localdp.randomizers.unary import OptimizedUnaryEncoding
@@ -40,7 +41,9 @@ _WALSH_STEP = 3.0  # of the K log2 K of a Walsh-Hadamard transform
 _FOURIER_STEP = 20.0  # of the K log2 K of a correlation
 _COEFFICIENT = 20.0  # of the 2**b that a report of recursive Hadamard response has
 _DEBIAS = 30.0  # one input
-_COUNTED_REPORTS = 1 << 20  # recursive Hadamard response counts equal reports first, if they are fewer kinds
+_COUNTED_REPORTS = (
+    1 << 20
+)  # recursive Hadamard response counts equal reports first, if they are fewer kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,9 @@ class Family:
 
     name: str
     members: Callable[[Epsilon, int], Iterable[Any]]
-    nanoseconds: Callable[[Any, int, int], float]  # of a member, for these people and inputs, but for debiasing
+    nanoseconds: Callable[
+        [Any, int, int], float
+    ]  # of a member, for these people and inputs, but for debiasing
     parameters: Callable[[Any], str] = lambda _: ""
     public_bits: Callable[[Any], int] = lambda _: 0
 
@@ -87,6 +92,7 @@ class Family:
 
 
 def _geometry_members(epsilon: Epsilon, inputs: int) -> Iterable[ProjectiveGeometryResponse]:
+    require_between("the number of inputs", inputs, 2, LARGEST_INPUTS)
     for shape in geometries(inputs):
         yield ProjectiveGeometryResponse(epsilon, inputs, shape.field_order, shape.dimension)
 

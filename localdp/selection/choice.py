@@ -56,12 +56,14 @@ class Choice:
     def reason(self) -> str:
         """The choice in words."""
         eligible = sum(not candidate.excluded for candidate in self.candidates)
-        among = f"the least error of {eligible} that qualify" if eligible > 1 else "the only one that qualifies"
+        among = (
+            f"the least error of {eligible} that qualify" if eligible > 1 else "the only one that qualifies"
+        )
         error = f"standard error {self.standard_error(self.chosen):.2g} of a frequency"
         parts = [f"{_named(self.chosen)}: {among}; {error} with {self.wishes.people:,} people"]
         better = min(self.candidates, key=lambda candidate: candidate.variance)
         if better.variance < self.chosen.variance:
-            gain = _per_cent(self.chosen.variance / better.variance - 1)
+            gain = _per_cent(1 - better.variance / self.chosen.variance)
             parts.append(f"{_named(better)} has {gain} less variance, but {better.excluded}")
         return "; ".join(parts)
 
@@ -196,7 +198,10 @@ def _too_much_work(candidate: Candidate, wishes: Wishes) -> str:
         return "it hashes every pair of a report and an input"
     if wishes.inputs <= MOST_INPUTS_OF_ROWS:
         return ""
-    if candidate.family == "subset-selection" and getattr(candidate.randomizer, "size", 0) > MOST_ITEMS_OF_A_SET:
+    if (
+        candidate.family == "subset-selection"
+        and getattr(candidate.randomizer, "size", 0) > MOST_ITEMS_OF_A_SET
+    ):
         return f"its sets have more than {MOST_ITEMS_OF_A_SET} items"
     if candidate.family == "optimized-unary" and not wishes.additive:
         return f"its reports have {candidate.report_bits} bits"

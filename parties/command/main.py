@@ -46,8 +46,18 @@ class Model(str, Enum):
     shared = "shared"
 
 
+class Target(str, Enum):
+    """Which error counts."""
+
+    distribution = "distribution"
+    heavy = "heavy"
+
+
 EpsilonOption = Annotated[
     str, typer.Option("--epsilon", "-e", help="Privacy loss per person and count, in nats.")
+]
+ReportEpsilonOption = Annotated[
+    str, typer.Option("--epsilon", "-e", help="Privacy loss of one report, in nats.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON envelope on standard output.")]
 PlanOption = Annotated[
@@ -140,6 +150,86 @@ def ask(
                 parties=parties,
                 servers=servers,
                 noise_plan=noise_plan.value,
+                json=json,
+            )
+        )
+
+
+@app.command()
+def choose(
+    domain: Annotated[str, typer.Option(help="Size of the domain, or of the list of candidates.")],
+    epsilon: ReportEpsilonOption = "1",
+    people: Annotated[str, typer.Option(help="How many people report.")] = "1e6",
+    bits: Annotated[
+        int | None, typer.Option(min=1, help="At most so many private bits a report; public ones are free.")
+    ] = None,
+    additive: Annotated[
+        bool, typer.Option("--additive", help="Reports must add up before they are decoded.")
+    ] = False,
+    open_domain: Annotated[
+        bool, typer.Option("--open-domain", help="The items are not known beforehand.")
+    ] = False,
+    linear: Annotated[
+        bool, typer.Option("--linear", help="Sums are read off a Walsh spectrum, without decoding items.")
+    ] = False,
+    decode_seconds: Annotated[
+        float | None, typer.Option(help="The most that decoding may take, by estimate.")
+    ] = None,
+    target: Annotated[
+        Target, typer.Option(help="The error on uniform data, or of an item that nobody has.")
+    ] = Target.distribution,
+    json: JsonOption = False,
+) -> None:
+    """Choose the frequency oracle of least error, by exact formulas, and say why."""
+    from parties.command.output import reporting
+
+    with reporting(json):
+        from parties.command.choose import ChooseOptions, run_choose
+
+        run_choose(
+            ChooseOptions(
+                domain=domain,
+                epsilon=epsilon,
+                people=people,
+                bits=bits,
+                additive=additive,
+                open_domain=open_domain,
+                linear=linear,
+                decode_seconds=decode_seconds,
+                target=target.value,
+                json=json,
+            )
+        )
+
+
+@app.command()
+def audit(
+    name: Annotated[str | None, typer.Argument(help="A randomizer, such as k-ary; see --all.")] = None,
+    inputs: Annotated[
+        str | None, typer.Option(help="How many inputs; small enough to follow every coin, unless told.")
+    ] = None,
+    epsilon: ReportEpsilonOption = "1",
+    trials: Annotated[
+        str, typer.Option(help="Reports about each input, where coins are too many.")
+    ] = "1e5",
+    confidence: Annotated[float, typer.Option(help="Of the bound from such a sample.")] = 0.9999,
+    every: Annotated[bool, typer.Option("--all", help="Audit every randomizer of the library.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Audit what randomizers claim: exactly, over every coin, or by a sample; exit code 1 if a claim is violated."""
+    from parties.command.output import reporting
+
+    with reporting(json):
+        from parties.command.audit import AuditOptions, run_audit
+
+        run_audit(
+            AuditOptions(
+                name=name,
+                every=every,
+                inputs=inputs,
+                epsilon=epsilon,
+                trials=trials,
+                confidence=confidence,
                 json=json,
             )
         )

@@ -14,7 +14,6 @@ import select
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -70,11 +69,9 @@ class Simulation:
         self._cleanup.close()
 
     def _start(self, stack: contextlib.ExitStack) -> None:
-        directory = Path(tempfile.mkdtemp(prefix="localdp-"))
-        # The nursery removes it; this is for the case that the nursery did not start, or was killed.
-        stack.callback(shutil.rmtree, directory, ignore_errors=True)
-        self._nursery = _Nursery(directory)
+        self._nursery = _Nursery()
         stack.callback(self._nursery.close)
+        directory = self._nursery.made_directory()
         self.share_servers = self._peers([self._server(number) for number in range(self._server_count)])
         self.agents = self._peers([self._agent(number, directory) for number in range(len(self._records))])
         self.parties = RemoteParties(self.agents)
@@ -134,9 +131,9 @@ def wait_until_healthy(peer: Peer, timeout_seconds: float = START_SECONDS) -> No
 class _Nursery:
     """The forking process, seen from the launcher."""
 
-    def __init__(self, directory: Path) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 - our own module, in our own interpreter
-            [sys.executable, "-m", "parties.simulation.nursery", str(directory)],
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "parties.simulation.nursery"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C in the terminal is for the launcher alone
@@ -148,6 +145,12 @@ class _Nursery:
             },
         )
         self._unread = b""
+        self._directory: Path | None = None
+
+    def made_directory(self) -> Path:
+        """The simulation's directory, which the nursery made and will remove."""
+        self._directory = Path(self._line(time.monotonic() + START_SECONDS)["directory"])
+        return self._directory
 
     def start(self, roles: Iterable[Role]) -> dict[str, tuple[int, int]]:
         """Start a process for each role; returns port and process id by name."""
@@ -192,3 +195,5 @@ class _Nursery:
             self._process.wait()
         finally:
             self._process.stdout.close()
+            if self._directory is not None:  # still there if the nursery itself was killed
+                shutil.rmtree(self._directory, ignore_errors=True)

@@ -3,9 +3,10 @@
 A fork of a process that has numpy and grpc loaded takes milliseconds and shares its memory; a fresh interpreter takes
 half a second.  The nursery itself never makes a channel or a server, so forking it is safe.
 
-It reads one role a line on standard input, forks, and the child writes one line with its port to standard output.  When
-its input ends (the launcher closed it, or was killed), it ends its children, removes the simulation's directory and
-exits.  A child ends by itself when the nursery is gone.  None of them hears Ctrl-C: only the launcher does.
+It makes the simulation's directory and writes its path on standard output.  Then it reads one role a line on standard
+input, forks, and the child writes one line with its port to standard output.  When its input ends (the launcher closed
+it, or was killed), it ends its children, removes the directory and exits.  A child ends by itself when the nursery is
+gone.  None of them hears Ctrl-C: only the launcher does.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 # Loaded once here, for all children.
@@ -95,23 +98,39 @@ def reap(children: set[int]) -> None:
             children.discard(child)
 
 
+@contextlib.contextmanager
+def _termination_held_back() -> Iterator[None]:
+    """SIGTERM waits meanwhile: after a fork Python forgets signals that have come but were not handled yet."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+
 def main() -> None:
     """Fork a child for every line of input; clean up at its end."""
-    directory = Path(sys.argv[1])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     orphaned, alive = os.pipe()
     children: set[int] = set()
+    # Made here and not by the launcher: whoever makes it must be the one that outlives a kill -9 of the other.
+    directory = Path(tempfile.mkdtemp(prefix="localdp-"))
     try:
+        report(directory=str(directory))
         for line in sys.stdin:
-            child = os.fork()
-            if child == 0:
-                os.close(alive)
-                os.close(sys.stdin.fileno())
-                signal.signal(signal.SIGTERM, signal.SIG_DFL)
-                be_child(line, orphaned)
-            children.add(child)
+            with _termination_held_back():
+                child = os.fork()
+                if child == 0:
+                    os.close(alive)
+                    os.close(sys.stdin.fileno())
+                    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+                    be_child(line, orphaned)
+                children.add(child)
             reap(children)
+    except BrokenPipeError:
+        pass  # the launcher is gone already
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         end(children)

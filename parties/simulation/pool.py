@@ -7,8 +7,9 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing.connection import wait
 
 import numpy as np
@@ -38,7 +39,8 @@ def run_in_pool(
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_become_worker)
     try:
         blocks = [block for people in settings.people for block in blocks_of(settings, people)]
-        futures = [(block, pool.submit(_run, settings, keyring.root, block)) for block in blocks]
+        with _ctrl_c_held_back():
+            futures = [(block, pool.submit(_run, settings, keyring.root, block)) for block in blocks]
         errors: dict[tuple[int, str], list[Floats]] = {}
         for block, future in futures:
             errors.setdefault((block.people, block.model), []).append(_done(future, block, done))
@@ -52,6 +54,16 @@ def run_in_pool(
     return [
         row_of(model, people, np.concatenate(parts), settings) for (people, model), parts in errors.items()
     ]
+
+
+@contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """Ctrl-C waits while workers are started: they inherit that, and none is interrupted half-way with a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _done(future: Future[Floats], block: Block, done: Callable[[Block], None]) -> Floats:

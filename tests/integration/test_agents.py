@@ -213,7 +213,7 @@ def test_a_million_people_are_counted_at_once_after_loading() -> None:
 def test_a_dead_nursery_takes_its_children_along_and_the_launcher_cleans_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     with Simulation(dealt(people(4), 2), budget=ONE, keyring=KEYRING) as running:
         assert [name.startswith("localdp-") for name in os.listdir(tmp_path)] == [True]
         ids = list(running.process_ids)
@@ -228,7 +228,7 @@ def test_a_dead_nursery_takes_its_children_along_and_the_launcher_cleans_up(
 def test_a_terminated_nursery_ends_its_children_removes_the_directory_and_complains_of_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     with Simulation(dealt(people(4), 2), budget=ONE, keyring=KEYRING) as running:
         running._nursery._process.terminate()
         assert running._nursery._process.wait(10) == 0
@@ -247,7 +247,7 @@ def _runs(pid: int) -> bool:
 
 
 def test_a_role_that_cannot_start_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("parties.simulation.launcher.save_records", lambda records, path: None)
     with pytest.raises(Unreachable, match=r"party-0 could not start \(FileNotFoundError\)"):
         Simulation(dealt(people(2), 1), budget=ONE, keyring=KEYRING).__enter__()

@@ -135,7 +135,9 @@ def test_impossible_counts_are_refused(successes: int, trials: int, confidence: 
         clopper_pearson(successes, trials, confidence)
 
 
-@pytest.mark.parametrize(("trials", "share"), [(1, Fraction(1, 3)), (30, Fraction(1, 8)), (60, Fraction(1, 2))])
+@pytest.mark.parametrize(
+    ("trials", "share"), [(1, Fraction(1, 3)), (30, Fraction(1, 8)), (60, Fraction(1, 2))]
+)
 @pytest.mark.parametrize("tail", [0.5, 1e-2, 3.4e-6])
 def test_a_surprising_count_is_the_first_beyond_the_tail(trials: int, share: Fraction, tail: float) -> None:
     count = surprising_count(trials, float(share), tail)
@@ -144,7 +146,9 @@ def test_a_surprising_count_is_the_first_beyond_the_tail(trials: int, share: Fra
     assert count == max(allowed[0], min(math.ceil(trials * share) + 1, trials + 1))
 
 
-@pytest.mark.parametrize(("trials", "share", "tail"), [(0, 0.5, 0.1), (9, 0.0, 0.1), (9, 1.0, 0.1), (9, 0.5, 0.6)])
+@pytest.mark.parametrize(
+    ("trials", "share", "tail"), [(0, 0.5, 0.1), (9, 0.0, 0.1), (9, 1.0, 0.1), (9, 0.5, 0.6)]
+)
 def test_an_impossible_tail_is_refused(trials: int, share: float, tail: float) -> None:
     with pytest.raises(InvalidParameter):
         surprising_count(trials, share, tail)

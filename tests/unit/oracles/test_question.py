@@ -106,7 +106,9 @@ def test_any_number_of_memoised_reports_is_charged_once_and_keeps_its_answers() 
     assert (reports[0] != reports[1]).any()
     assert (reports[0] == party.randomize(requests[0], everybody)).all()
     # Averaging many days shows the permanent answer, which the charge covers, and no more.
-    days = [party.randomize(Request(b"%16d" % day, "region", memoised), Cohort(0, 50)) for day in range(400)]
+    days = [
+        party.randomize(Request(b"%16d" % day, "region", memoised), Cohort(0, 50)) for day in range(400)
+    ]
     shares = np.mean([np.unpackbits(day, axis=1)[:, :4] for day in days], axis=0)
     high, low = 1 - memoised.flip / 2**64, memoised.flip / 2**64
     assert (np.minimum(np.abs(shares - high), np.abs(shares - low)) < 0.12).all()
@@ -123,7 +125,10 @@ def test_new_records_are_charged_anew_and_old_answers_stay() -> None:
     ledger = MemoryLedger(people, ONE * 100)
     before, after = (party_of(records, ledger=ledger) for records in (PEOPLE, later))
     request = Request(b"the same request", "region", memoised)
-    first, second = before.randomize(request, Cohort(0, people)), after.randomize(request, Cohort(0, people))
+    first, second = (
+        before.randomize(request, Cohort(0, people)),
+        after.randomize(request, Cohort(0, people)),
+    )
     assert (ledger.spent() == 2 * memoised.epsilon_permanent.nanonats).all()
     # The second round has fresh coins, so the two reports of one request do not show who moved.
     assert np.count_nonzero((first != second).any(axis=1)) > people // 4

@@ -79,7 +79,9 @@ def test_every_kind_of_the_contract_is_covered() -> None:
     assert kinds == {field.name for field in pb.Randomizer.DESCRIPTOR.oneofs_by_name["kind"].fields}
 
 
-@pytest.mark.parametrize("kind", [field.name for field in pb.Randomizer.DESCRIPTOR.oneofs_by_name["kind"].fields])
+@pytest.mark.parametrize(
+    "kind", [field.name for field in pb.Randomizer.DESCRIPTOR.oneofs_by_name["kind"].fields]
+)
 def test_an_empty_description_is_refused(kind: str) -> None:
     empty = pb.Randomizer()
     getattr(empty, kind).SetInParent()
@@ -112,7 +114,9 @@ def test_hostile_numbers_are_refused_or_harmless(randomizer: LocalRandomizer, da
     kind = message.WhichOneof("kind")
     assert kind is not None
     inner = getattr(message, kind)
-    numbers = [field for field in inner.DESCRIPTOR.fields if field.type in (field.TYPE_UINT32, field.TYPE_UINT64)]
+    numbers = [
+        field for field in inner.DESCRIPTOR.fields if field.type in (field.TYPE_UINT32, field.TYPE_UINT64)
+    ]
     for field in numbers:
         most = (1 << 32) - 1 if field.type == field.TYPE_UINT32 else (1 << 64) - 1
         kept = getattr(inner, field.name)
@@ -121,4 +125,8 @@ def test_hostile_numbers_are_refused_or_harmless(randomizer: LocalRandomizer, da
         rebuilt = randomizer_from_wire(message)
     except LocalDpError:
         return
-    assert rebuilt.epsilon <= Epsilon.requested(30) or kind in ("basic_rappor", "bloom_rappor", "finite_channel")
+    assert rebuilt.epsilon <= Epsilon.requested(30) or kind in (
+        "basic_rappor",
+        "bloom_rappor",
+        "finite_channel",
+    )

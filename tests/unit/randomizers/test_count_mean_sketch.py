@@ -78,7 +78,9 @@ def test_the_broken_twins_are_caught() -> None:
         assert_caught(check, EpsilonDoubled(_hadamard("1"), _hadamard("2")), ItemKept(_hadamard("1"), sign))
 
 
-@pytest.mark.parametrize("sketch", [_plain("1", 5, 11), _plain("1", 1, 2), _hadamard("1", 5, 8), _hadamard("1", 1, 2)])
+@pytest.mark.parametrize(
+    "sketch", [_plain("1", 5, 11), _plain("1", 1, 2), _hadamard("1", 5, 8), _hadamard("1", 1, 2)]
+)
 def test_reports_come_back_from_their_bytes_and_tallies_merge(sketch: Sketch) -> None:
     for count in (0, 1, 7, 8, 100):
         reports = sketch.randomize(np.arange(count), SeededSource(count))

@@ -1,9 +1,11 @@
 """`HadamardResponse` through every coin, its transform against the matrix, and the twins that must not pass."""
 
 from dataclasses import FrozenInstanceError
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
@@ -114,7 +116,7 @@ def test_a_bad_epsilon_is_refused(nanonats: int) -> None:
 
 
 @pytest.mark.parametrize("values", [np.zeros((2, 2), int), np.array([0.5]), np.array(["a"])])
-def test_inputs_that_are_no_list_of_integers_are_refused(values: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_inputs_that_are_no_list_of_integers_are_refused(values: NDArray[Any]) -> None:
     with pytest.raises(InvalidParameter):
         _hadamard("1", 4).randomize(values, SeededSource(0))
 

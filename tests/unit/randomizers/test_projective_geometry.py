@@ -1,14 +1,20 @@
 """`ProjectiveGeometryResponse` through every coin, its decoder against the definition, and the choice of geometry."""
 
 from math import exp
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.correlation import correlate, smooth_length
-from localdp.randomizers.projective_geometry import LARGEST_INPUTS, ProjectiveGeometryResponse, best_geometry
+from localdp.randomizers.projective_geometry import (
+    LARGEST_INPUTS,
+    ProjectiveGeometryResponse,
+    best_geometry,
+)
 from localdp.randomizers.singer import Geometry, difference_set
 from tests.support.broken_twins import EpsilonDoubled, ItemKept, SeedReused
 from tests.support.frequency_twins import DebiasForgotten, NoiseTwice
@@ -71,7 +77,7 @@ def test_the_broken_twins_are_caught() -> None:
     assert_caught(check_people_independent, SeedReused(sound))
 
 
-def _by_definition(counts: np.ndarray, members: np.ndarray, shifts: int) -> list[int]:  # type: ignore[type-arg]
+def _by_definition(counts: NDArray[Any], members: NDArray[Any], shifts: int) -> list[int]:
     inside = np.zeros(len(counts), bool)
     inside[members] = True
     return [int(counts[np.roll(inside, -x)].sum()) for x in range(shifts)]

@@ -209,7 +209,13 @@ def test_candidates_that_cannot_be_told_apart_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("noise", "low", "high"),
-    [("0", "1/2", "3/4"), ("1", "1/2", "3/4"), ("1/2", "3/4", "1/2"), ("1/2", "1/2", "1/2"), ("x", "0", "1")],
+    [
+        ("0", "1/2", "3/4"),
+        ("1", "1/2", "3/4"),
+        ("1/2", "3/4", "1/2"),
+        ("1/2", "1/2", "1/2"),
+        ("x", "0", "1"),
+    ],
 )
 def test_rounds_that_lose_everything_or_tell_nothing_are_refused(noise: str, low: str, high: str) -> None:
     with pytest.raises(InvalidParameter):

@@ -103,7 +103,8 @@ def test_the_coefficients_count_the_supporting_reports(inputs: int, bits: int, p
     reports = some_reports(randomizer, people)
     rows, symbols = reports >> np.uint32(bits), reports & np.uint32((1 << bits) - 1)
     supporting = [
-        np.count_nonzero(randomizer._hash(rows, np.full_like(rows, item)) == symbols) for item in range(inputs)
+        np.count_nonzero(randomizer._hash(rows, np.full_like(rows, item)) == symbols)
+        for item in range(inputs)
     ]
     expected = randomizer._support.estimate(np.array(supporting), people).values
     np.testing.assert_array_equal(randomizer.estimate(randomizer.tally(reports)).values, expected)
@@ -122,7 +123,9 @@ def test_all_coefficients_beat_the_sign_alone_by_the_stated_factor(epsilon: floa
     ours = _recursive(str(epsilon), 1024, bits).variance(0.0)
     assert ours == pytest.approx(of_the_source * g / (2 * (g - 1)), rel=1e-9)
     if bits == 6:
-        assert of_the_source == pytest.approx(0.150, abs=1e-3)  # the number that the source's estimator reaches
+        assert of_the_source == pytest.approx(
+            0.150, abs=1e-3
+        )  # the number that the source's estimator reaches
 
 
 def test_the_default_number_of_bits_is_near_the_optimum() -> None:
@@ -137,7 +140,8 @@ def test_the_default_number_of_bits_is_near_the_optimum() -> None:
 
 
 @pytest.mark.parametrize(
-    ("inputs", "bits"), [(0, 1), (1, 1), (LARGEST_INPUTS + 1, 1), (4, 0), (4, 3), (1 << 20, LARGEST_BITS + 1)]
+    ("inputs", "bits"),
+    [(0, 1), (1, 1), (LARGEST_INPUTS + 1, 1), (4, 0), (4, 3), (1 << 20, LARGEST_BITS + 1)],
 )
 def test_bad_sizes_are_refused(inputs: int, bits: int) -> None:
     with pytest.raises(InvalidParameter):

@@ -91,7 +91,8 @@ def test_prime_powers_and_factors_are_recognised() -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "dimension"), [(0, 3), (1, 3), (6, 3), (12, 2), (-2, 3), (2, 1), (2, 23), (2053, 3), (1 << 40, 2)]
+    ("order", "dimension"),
+    [(0, 3), (1, 3), (6, 3), (12, 2), (-2, 3), (2, 1), (2, 23), (2053, 3), (1 << 40, 2)],
 )
 def test_impossible_and_huge_geometries_are_refused(order: int, dimension: int) -> None:
     with pytest.raises(InvalidParameter):

@@ -1,0 +1,224 @@
+"""An agent's configuration: one TOML file, read whole, with unknown keys refused and every refusal naming its key.
+
+```toml
+name = "north-hospital"
+
+[data]
+path = "patients.parquet"      # .csv, .parquet, .arrow or .feather; relative to this file
+person = "patient"             # the column that says whose row it is; without it every row is a person of its own
+rows = "sample"                # where a person has several: "one" (refuse), "sample" one a request, or charge for "each"
+
+[schema]
+smoker = { kind = "bit" }
+age = { kind = "integer", low = 0, high = 120 }
+
+[budget]
+total = 10                     # nats that each person may spend in all
+per_day = 1                    # and on one day (optional)
+
+[policy]
+largest_epsilon = 1            # of one request
+minimum_cohort = 100           # people in one request
+minimum_batch = 100            # reports in one collection by share servers
+columns = ["smoker", "age"]    # what may be asked about (all, if not given)
+aggregators = ["analyst"]      # names in the certificates of those who may ask (anybody on loopback, if not given)
+
+[storage]
+directory = "state"            # the ledger and the secret key live here
+
+[listen]
+address = "127.0.0.1:0"
+
+[share_servers]
+server-0 = "127.0.0.1:7001"
+server-1 = "127.0.0.1:7002"
+
+[tls]                          # needed wherever the address is not loopback
+directory = "certificates"
+```
+
+Checked in tests/unit/parties/test_agent_config.py.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.domains import Schema
+from localdp.errors import InvalidParameter
+
+Rows = Literal["one", "sample", "each"]
+_SECTIONS = {
+    "name": str,
+    "data": dict,
+    "schema": dict,
+    "budget": dict,
+    "policy": dict,
+    "storage": dict,
+    "listen": dict,
+    "share_servers": dict,
+    "tls": dict,
+}
+_LARGEST_FILE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class AgentConfig:
+    """Everything that an agent is told by its owner."""
+
+    name: str
+    data: Path
+    person: str | None
+    rows: Rows
+    schema: Schema
+    budget: Epsilon
+    budget_per_day: Epsilon | None
+    largest_epsilon: Epsilon
+    minimum_cohort: int
+    minimum_batch: int
+    columns: frozenset[str] | None
+    aggregators: frozenset[str] | None
+    storage: Path
+    address: str
+    share_servers: Mapping[str, str] = field(default_factory=dict)
+    tls: Path | None = None
+
+
+def load_config(path: Path) -> AgentConfig:
+    """Read and check a configuration file."""
+    if path.stat().st_size > _LARGEST_FILE_BYTES:
+        raise InvalidParameter(f"{path}: a configuration is at most {_LARGEST_FILE_BYTES} bytes long")
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidParameter(f"{path}: not a TOML file: {error}") from error
+    return _Reader(path, table).config()
+
+
+class _Reader:
+    """Takes keys out of the table one by one, so that what is left over is unknown."""
+
+    def __init__(self, path: Path, table: dict[str, Any]) -> None:
+        self._path = path
+        self._table = table
+
+    def config(self) -> AgentConfig:
+        for key in self._table:
+            if key not in _SECTIONS:
+                raise self._wrong(key, f"unknown; a configuration has {', '.join(_SECTIONS)}")
+        person = self._take("data", "person", str, None)
+        rows = self._take("data", "rows", str, "one")
+        if rows not in get_args(Rows):
+            raise self._wrong("data.rows", f"one of {', '.join(get_args(Rows))}")
+        config = AgentConfig(
+            name=self._name(),
+            data=self._beside(self._take("data", "path", str)),
+            person=person,
+            rows=rows,
+            schema=self._schema(),
+            budget=self._epsilon("budget", "total"),
+            budget_per_day=self._epsilon("budget", "per_day", None),
+            largest_epsilon=self._epsilon("policy", "largest_epsilon", 10),
+            minimum_cohort=self._count("policy", "minimum_cohort", 1),
+            minimum_batch=self._count("policy", "minimum_batch", 2),
+            columns=self._names("policy", "columns"),
+            aggregators=self._names("policy", "aggregators"),
+            storage=self._beside(self._take("storage", "directory", str, "state")),
+            address=self._take("listen", "address", str, "127.0.0.1:0"),
+            share_servers=self._addresses(),
+            tls=self._optional_path("tls", "directory"),
+        )
+        self._refuse_leftovers()
+        return self._checked(config)
+
+    def _checked(self, config: AgentConfig) -> AgentConfig:
+        unknown = sorted((config.columns or frozenset()) - set(config.schema.names))
+        if unknown:
+            raise self._wrong("policy.columns", f"{unknown[0]!r} is not a column of the schema")
+        if config.rows != "one" and config.person is None:
+            raise self._wrong("data.person", f"needed when rows = {config.rows!r}: it says whose row it is")
+        return config
+
+    def _take(self, section: str, key: str, kind: type[Any], *default: Any) -> Any:
+        table = self._table.get(section, {})
+        if not isinstance(table, dict):
+            raise self._wrong(section, "a section, written as [" + section + "]")
+        if key not in table:
+            if default:
+                return default[0]
+            raise self._wrong(f"{section}.{key}", "missing")
+        value = table.pop(key)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise self._wrong(f"{section}.{key}", f"expected {kind.__name__}")
+        return value
+
+    def _name(self) -> str:
+        name = self._table.get("name")
+        if not isinstance(name, str) or not 0 < len(name) <= 128:
+            raise self._wrong("name", "a text of 1 to 128 characters")
+        return name
+
+    def _schema(self) -> Schema:
+        columns = self._table.pop("schema", None)
+        if not isinstance(columns, dict) or not columns:
+            raise self._wrong(
+                "schema", 'missing; write [schema] and a line such as smoker = { kind = "bit" }'
+            )
+        for name, domain in columns.items():
+            if not isinstance(domain, dict):
+                raise self._wrong(f"schema.{name}", 'a table such as { kind = "bit" }')
+        try:
+            return Schema.from_data(
+                {"columns": [{"name": name, **domain} for name, domain in columns.items()]}
+            )
+        except InvalidParameter as error:
+            raise self._wrong("schema", str(error)) from None
+
+    def _epsilon(self, section: str, key: str, *default: Any) -> Any:
+        value = self._take(section, key, object, *default)
+        if value is None:
+            return None
+        try:
+            return Epsilon.requested(value if isinstance(value, int | float | str) else str(value))
+        except InvalidParameter as error:
+            raise self._wrong(f"{section}.{key}", str(error)) from None
+
+    def _count(self, section: str, key: str, default: int) -> int:
+        value: int = self._take(section, key, int, default)
+        if not 1 <= value <= 1 << 32:
+            raise self._wrong(f"{section}.{key}", "a whole number from 1 on")
+        return value
+
+    def _names(self, section: str, key: str) -> frozenset[str] | None:
+        values = self._take(section, key, list, None)
+        if values is None:
+            return None
+        if not all(isinstance(value, str) for value in values):
+            raise self._wrong(f"{section}.{key}", "a list of texts")
+        return frozenset(values)
+
+    def _addresses(self) -> dict[str, str]:
+        table = self._table.pop("share_servers", {})
+        if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
+            raise self._wrong("share_servers", 'lines such as server-0 = "127.0.0.1:7001"')
+        return dict(table)
+
+    def _optional_path(self, section: str, key: str) -> Path | None:
+        value = self._take(section, key, str, None)
+        return None if value is None else self._beside(value)
+
+    def _beside(self, text: str) -> Path:
+        return self._path.parent / text
+
+    def _refuse_leftovers(self) -> None:
+        for section, table in self._table.items():
+            for key in table if isinstance(table, dict) else ():
+                raise self._wrong(f"{section}.{key}", "unknown")
+
+    def _wrong(self, key: str, reason: str) -> InvalidParameter:
+        return InvalidParameter(f"{self._path}: {key}: {reason}")

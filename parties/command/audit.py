@@ -1,0 +1,139 @@
+"""`localdp audit`: whether randomizers keep the epsilon that they claim.
+
+Exit code 0 if no claim was refuted, 1 if one was; the envelope of --json then has the error code "claim_violated", and
+the findings under "data" all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from rich.text import Text
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.auditing import Audit, audit
+from localdp.auditing.catalogue import ENTRIES, Entry, entry_of
+from localdp.errors import InvalidParameter
+from localdp.randomness.keystream import KeystreamSource
+from parties.command.options import whole_number
+from parties.command.output import ExitCode, envelope_ok, print_envelope, stderr_console, stdout_console
+
+_STYLES = {"holds": "green", "holds where tried": "green", "not refuted": "yellow", "violated": "bold red"}
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """The command's options, as typed."""
+
+    name: str | None
+    every: bool
+    inputs: str | None
+    epsilon: str
+    trials: str
+    confidence: float
+    json: bool
+
+    def entries(self) -> Sequence[Entry]:
+        """What is to be audited."""
+        if self.every == (self.name is not None):
+            known = ", ".join(entry.name for entry in ENTRIES)
+            raise InvalidParameter(f"name one randomizer, or say --all; there are {known}")
+        return ENTRIES if self.name is None else [entry_of(self.name)]
+
+
+def run_audit(options: AuditOptions) -> None:
+    """Audit, print the table or the envelope, and fail if a claim does not hold."""
+    entries = options.entries()
+    hidden = options.json or len(entries) == 1
+    findings = [
+        audited(entry, options)
+        for entry in track(entries, "auditing", console=stderr_console(), transient=True, disable=hidden)
+    ]
+    if options.json:
+        print_envelope(envelope_of(findings))
+    elif options.every:
+        print_table(entries, findings, stdout_console())
+    else:
+        print_finding(findings[0], stdout_console())
+    if any(finding.violated for finding in findings):
+        raise typer.Exit(int(ExitCode.FAILED))
+
+
+def audited(entry: Entry, options: AuditOptions) -> Audit:
+    """The finding about one randomizer, at the size that was asked for or at its small one."""
+    size = entry.small if options.inputs is None else whole_number(options.inputs)
+    randomizer = entry.made(Epsilon.requested(options.epsilon), size)
+    return audit(
+        randomizer,
+        KeystreamSource.from_system(),
+        trials=whole_number(options.trials),
+        confidence=options.confidence,
+        inputs=entry.tried(randomizer, size),
+    )
+
+
+def envelope_of(findings: Sequence[Audit]) -> dict[str, object]:
+    """An envelope with the findings, of a failure if a claim is violated."""
+    envelope = envelope_ok([finding.to_data() for finding in findings])
+    violated = [finding.subject for finding in findings if finding.violated]
+    if violated:
+        envelope |= {
+            "status": "error",
+            "exit_code": int(ExitCode.FAILED),
+            "error_code": "claim_violated",
+            "message": f"the claim of {', '.join(violated)} does not hold",
+            "hint": "do not use it; the findings are under data",
+        }
+    return envelope
+
+
+def print_table(entries: Sequence[Entry], findings: Sequence[Audit], console: Console) -> None:
+    """One line for each randomizer; what is at fault, in words, below."""
+    table = Table(
+        title=f"Audit of {len(findings)} randomizers: the largest log ratio of any report, in nats",
+        box=box.ASCII2 if console.options.ascii_only else box.SIMPLE_HEAD,
+        padding=0,
+        pad_edge=False,
+        title_justify="left",
+    )
+    for heading in ("randomizer", "verdict", "method"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("claimed", "measured", "effort"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for entry, finding in zip(entries, findings, strict=True):
+        verdict = Text(finding.verdict, style=_STYLES[finding.verdict])
+        numbers = f"{float(finding.claimed):.6f}", f"{finding.measured:.6f}", f"{finding.effort:,}"
+        table.add_row(entry.name, verdict, finding.method, *numbers)
+    console.print(table)
+    for finding in findings:
+        if finding.violated:
+            print_finding(finding, console)
+    console.print("effort: paths of coins that were followed, or reports that were drawn", style="dim")
+
+
+def print_finding(finding: Audit, console: Console) -> None:
+    """One audit in words."""
+    console.print(Text(finding.subject, style="bold"), soft_wrap=True)
+    style = _STYLES[finding.verdict]
+    console.print(Text.assemble("  verdict    ", (finding.verdict, style), f" ({_method(finding)})"))
+    console.print(f"  claimed    {finding.claimed}", highlight=False)
+    least = "at least " if finding.method == "sampled" else ""
+    told = f"inputs {finding.pair[0]} against {finding.pair[1]}"
+    console.print(f"  measured   {least}{finding.measured:.9f}, {told}", highlight=False)
+    console.print(f"  tightness  {finding.tightness:.6f}", highlight=False)
+    for fault in finding.faults:
+        console.print(Text(f"  fault      {fault}", style="red"))
+    for note in finding.notes:
+        console.print(Text(f"  note       {note}", style="dim"))
+
+
+def _method(finding: Audit) -> str:
+    if finding.method == "exact":
+        return f"exact: {finding.effort:,} paths of coins followed"
+    return f"sampled: {finding.effort:,} reports about each input, confidence {finding.confidence:g}"

@@ -1,0 +1,114 @@
+"""`localdp choose`: which frequency oracle has the least error for a domain, an epsilon and so many people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.selection import Candidate, Choice, Target, choose
+from parties.command.options import whole_number
+from parties.command.output import print_ok, stdout_console
+from parties.report.wording import MISSING, number
+
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseOptions:
+    """The command's options, as typed."""
+
+    domain: str
+    epsilon: str
+    people: str
+    bits: int | None
+    additive: bool
+    open_domain: bool
+    linear: bool
+    decode_seconds: float | None
+    target: Target
+    json: bool
+
+
+def run_choose(options: ChooseOptions) -> None:
+    """Choose, then print the table or the envelope."""
+    choice = choose(
+        whole_number(options.domain),
+        Epsilon.requested(options.epsilon),
+        whole_number(options.people),
+        bits=options.bits,
+        additive=options.additive,
+        open_domain=options.open_domain,
+        linear_post=options.linear,
+        decode_seconds=options.decode_seconds,
+        target=options.target,
+    )
+    if options.json:
+        print_ok(choice.to_data())
+    else:
+        print_choice(choice, stdout_console())
+
+
+def print_choice(choice: Choice, console: Console) -> None:
+    """The choice in words, the table, and why the others are not eligible."""
+    console.print(Text(choice.reason, style="bold"))
+    console.print(choice_table(choice, unicode=not console.options.ascii_only))
+    for candidate in choice.candidates:
+        if candidate.excluded:
+            console.print(Text(f"not {candidate.family}: {candidate.excluded}", style="dim"))
+    console.print(Text(f"Use: {choice.randomizer.canonical}"), soft_wrap=True)
+
+
+def choice_table(choice: Choice, *, unicode: bool = True) -> Table:
+    """One line for each family, the eligible ones first, by error."""
+    wishes = choice.wishes
+    where = "on uniform data" if wishes.target == "distribution" else "of an item that nobody has"
+    table = Table(
+        title=f"Error of a frequency {where}: {wishes.inputs:,} inputs, epsilon = {wishes.epsilon}",
+        caption="bits: private + public; / best: over 4 e / (e - 1)^2, the optimum for large domains",
+        box=box.SIMPLE_HEAD if unicode else box.ASCII2,
+        padding=0,
+        pad_edge=False,
+        title_justify="left",
+        caption_justify="left",
+    )
+    for heading in ("oracle", "with"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("n var", "std err", "/ best", "bits", "decode"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for candidate in sorted(choice.candidates, key=lambda one: (bool(one.excluded), one.variance)):
+        table.add_row(*_cells(choice, candidate), style=_style(choice, candidate))
+    return table
+
+
+def _style(choice: Choice, candidate: Candidate) -> str:
+    if candidate is choice.chosen:
+        return "bold green"
+    return "dim" if candidate.excluded else ""
+
+
+def _cells(choice: Choice, candidate: Candidate) -> list[str]:
+    mark = "*" if candidate is choice.chosen else " "
+    head = [f"{mark}{candidate.family}", candidate.parameters]
+    if candidate.randomizer is None:
+        return head + [MISSING] * 5
+    public = f"+{candidate.public_bits}" if candidate.public_bits else ""
+    return [
+        *head,
+        number(candidate.variance),
+        f"{choice.standard_error(candidate):.2g}",
+        f"{candidate.variance / choice.optimum:.3f}",
+        f"{candidate.private_bits}{public}",
+        _duration(candidate.decode_seconds),
+    ]
+
+
+def _duration(seconds: float) -> str:
+    """Two digits and a unit."""
+    size, unit = next((pair for pair in _UNITS if seconds >= pair[0]), _UNITS[-1])
+    scaled = seconds / size
+    return f"{scaled:.2g} {unit}" if scaled < 100 else f"{scaled:,.0f} {unit}"
