@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
 from localdp.auditing.result import Input
 from localdp.errors import InvalidParameter
 from localdp.randomizers.coordinate_sampling import CoordinateSampling
@@ -92,9 +92,14 @@ def _channel(epsilon: Epsilon, size: int) -> FiniteChannel:
     return FiniteChannel(tuple(tuple(kept if y == x else other for y in range(size)) for x in range(size)))
 
 
+def _permanent(epsilon: Epsilon) -> Epsilon:
+    """The loss of all reports about one remembered value: twice that of one report, within the limits."""
+    return min(epsilon * 2, Epsilon.requested(LARGEST_EPSILON_NATS))
+
+
 def _bloom(epsilon: Epsilon, size: int) -> BloomRappor:
     return BloomRappor(
-        symmetric_rounds(epsilon * 2, epsilon, 1), width=max(4, min(size, 1 << 12)), hashes=1
+        symmetric_rounds(_permanent(epsilon), epsilon, 1), width=max(4, min(size, 1 << 12)), hashes=1
     )
 
 
@@ -117,20 +122,27 @@ ENTRIES = (
         _fingerprints,
     ),
     Entry(
-        "basic-rappor", lambda epsilon, size: BasicRappor(symmetric_rounds(epsilon * 2, epsilon), size), 3
+        "basic-rappor",
+        lambda epsilon, size: BasicRappor(symmetric_rounds(_permanent(epsilon), epsilon), size),
+        3,
     ),
     Entry("bloom-rappor", _bloom, 4, _fingerprints),
     Entry(
         "memoised-symmetric-unary",
-        lambda epsilon, size: memoised_symmetric_unary(epsilon * 2, epsilon, size),
+        lambda epsilon, size: memoised_symmetric_unary(_permanent(epsilon), epsilon, size),
         3,
     ),
     Entry(
         "memoised-optimized-unary",
-        lambda epsilon, size: memoised_optimized_unary(epsilon * 2, epsilon, size),
+        lambda epsilon, size: memoised_optimized_unary(_permanent(epsilon), epsilon, size),
         3,
     ),
-    Entry("memoised-hashing", lambda epsilon, _: MemoisedHashing(epsilon, epsilon * 2), 4, _fingerprints),
+    Entry(
+        "memoised-hashing",
+        lambda epsilon, _: MemoisedHashing(epsilon, _permanent(epsilon), 4),
+        4,
+        _fingerprints,
+    ),
     Entry("haar-ranges", HaarRanges, 8),
     Entry("hierarchical-ranges", lambda epsilon, size: HierarchicalRanges(epsilon, size, 2), 4),
     Entry(

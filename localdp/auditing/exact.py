@@ -37,8 +37,8 @@ from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomness.enumerating import enumerate_law
 from localdp.randomness.source import RandomSource
 
-MOST_PATHS = 1 << 16  # a few seconds
-MOST_JOINT_PATHS = 1 << 14  # of two people together
+MOST_PATHS = 1 << 15  # a few seconds
+MOST_JOINT_PATHS = 1 << 12  # of two people together
 
 _IMPOSSIBLE = None  # the ratio of a mass to none
 Worst = tuple[Fraction | None, tuple[Input, Input]]

@@ -52,7 +52,10 @@ def sampled_audit(
     if len(tried) < 2:
         raise InvalidParameter("an audit compares at least two inputs")
     found = max(
-        (_explored(randomizer, tried, trials // 2, source, seed) for seed in _seeds(randomizer, tried[0])),
+        (
+            _explored(randomizer, tried, trials // 2, confidence, source, seed)
+            for seed in _seeds(randomizer, tried[0])
+        ),
         key=lambda one: one[0],
     )
     fresh = trials - trials // 2
@@ -83,7 +86,12 @@ def _seeds(randomizer: Any, value: Input) -> tuple[int | None, ...]:
 
 
 def _explored(
-    randomizer: Any, tried: Sequence[Input], trials: int, source: RandomSource, seed: int | None
+    randomizer: Any,
+    tried: Sequence[Input],
+    trials: int,
+    confidence: float,
+    source: RandomSource,
+    seed: int | None,
 ) -> Found:
     """The ordered pair of inputs, and the event, that give the largest bound on these reports."""
     trials = min(trials, _block(randomizer))
@@ -91,7 +99,7 @@ def _explored(
     laws = {value: stated_law(randomizer, value, seed) for value in tried}
     best: Found = (-1.0, None, (tried[0], tried[1]), seed)
     for x, y in permutations(tried, 2):
-        for bound, event in found_events(reports[x], reports[y], laws[x], laws[y]):
+        for bound, event in found_events(reports[x], reports[y], laws[x], laws[y], confidence):
             best = max(best, (bound, event, (x, y), seed), key=lambda found: found[0])
     return best
 

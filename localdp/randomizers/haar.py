@@ -102,14 +102,14 @@ class HaarRanges(SampledSign):
         prefix[-1] = 1.0  # There is nobody in the padding, so the whole is known.
         return RangeEstimates(self, tally.reports, prefix)
 
-    def range_variance(self, low: Integers, high: Integers, mass: Floats) -> Floats:
-        """n times the variance of the estimated mass of low .. high - 1, for the empirical target."""
+    def range_variance(self, low: Integers, high: Integers, prefix: Floats) -> Floats:
+        """n times the variance of the estimated mass of low .. high - 1, for the empirical target at these data."""
         size = 1 << self.levels
         ends = np.where(high == self.inputs, size, high)
-        squares = np.zeros(len(mass))
+        squares = np.zeros(len(low))
         for level in range(self.levels):
             squares += _squared_weights(low, ends, size >> level)
-        share = (ends - low) / size
+        mass, share = prefix[high] - prefix[low], (ends - low) / size
         own = mass * (1 - share) ** 2 + (1 - mass) * share**2
         variance: Floats = self.levels * self.scale**2 * squares - own
         return variance

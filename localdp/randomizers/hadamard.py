@@ -32,6 +32,7 @@ from localdp.randomness.source import WORD_RANGE, RandomSource
 
 LARGEST_INPUTS = 1 << 20
 _HALF = WORD_RANGE // 2
+_BLOCK = 1 << 14  # the temporaries of a block stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +72,19 @@ class HadamardResponse:
 
     def randomize(self, values: Values, source: RandomSource) -> NDArray[np.uint32]:
         """One column for each item: a uniform column, moved to the wanted half by flipping one bit of it."""
-        rows = (checked_inputs(values, self.inputs) + 1).astype(np.uint32)
-        columns = source.below(self.order, len(rows)).astype(np.uint32)
-        kept = source.bernoulli(self.keep, len(rows))
-        # The lowest one of a row is where a flipped bit changes <y, row>: a bijection between the halves.
-        lowest = rows & (~rows + np.uint32(1))
-        columns ^= lowest * np.equal(parity(columns & rows), kept)
-        return columns
+        items = checked_inputs(values, self.inputs)
+        columns = source.below(self.order, len(items))
+        kept = source.bernoulli(self.keep, len(items))
+        reports = np.empty(len(items), np.uint32)
+        for start in range(0, len(items), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            rows, block = items[part].astype(np.uint32), columns[part].astype(np.uint32)
+            rows += np.uint32(1)
+            # The lowest one of a row is where a flipped bit changes <y, row>: a bijection between the halves.
+            lowest = rows & (~rows + np.uint32(1))
+            lowest *= np.equal(parity(block & rows), kept[part]).astype(np.uint32)
+            np.bitwise_xor(block, lowest, out=reports[part])
+        return reports
 
     def law(self, value: int) -> dict[Hashable, Fraction]:
         """The exact law of the column."""

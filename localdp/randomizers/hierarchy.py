@@ -8,14 +8,14 @@ Claim.  Epsilon-local with exp(epsilon) = (2**64 - F) / F, F rounded up, tight. 
 debiased bits over n, unbiased, of the same variance at all levels but for its own mass.  The least squares fit of a
 tree to these, with the root fixed to 1, is Hay's two passes; it is linear, hence unbiased, and consistent.
 
-Its error in closed form.  Let inner node u have k levels below it, S(u) = 1 + 1/B + ... + B**(1-k), and let delta(u)
-be the shares of its children that lie in the range, less their mean.  The contrasts among the children of different
-nodes are orthogonal under least squares, so with sigma**2 = q (1 - q) / (1/2 - q)**2
+Its error.  Let g(v) be the share of node v that lies in a range R, v' the parent of v, and S(l) = 1 + 1/B + ... +
+B**(l-h). The contrasts among the children of different nodes are orthogonal under least squares, so that a node of
+level l has the weight w(v) = (g(v) - g(v')) / S(l) + w(v') / B in the estimate of R, and with sigma**2 = q (1 - q) /
+(1/2 - q)**2
 
-    n Var(R) = h sigma**2 sum over u of |delta(u)|**2 / S(u)  +  the part that depends on the data,
+    n Var(R) = h sum w(v)**2 (sigma**2 + 2 f(v)) - f(R) (1 - |R| / D)**2 - (1 - f(R)) (|R| / D)**2
 
-and only the nodes on the paths to the two ends of R have a delta.  The last part, from each person's own nodes and the
-draw of the level, is a few per cent of the first; `range_variance` has its exact value at uniform data.
+for the empirical target, exactly: the 2 f(v) are from each person's own nodes and the draw of the level.
 Checked exactly, by enumerating the coins, in tests/unit/randomizers/test_hierarchy.py; sampled in
 tests/statistical/test_structures.py.
 """
@@ -40,6 +40,7 @@ from localdp.randomness.source import Integers, RandomSource
 
 LARGEST_INPUTS = 1 << 14  # a report has a bit for each input; above that, `haar.py`
 LARGEST_BRANCHING = 64
+_WEIGHTS_AT_A_TIME = 1 << 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,25 +156,34 @@ class HierarchicalRanges:
             for level in range(self.levels)
         ]
 
-    def range_variance(self, low: Integers, high: Integers, mass: Floats) -> Floats:
-        """n times the variance of the estimated mass of low .. high - 1, for the empirical target, at uniform data."""
-        size = self.sizes[-1]
-        ends = np.where(high == self.inputs, size, high)
-        other = self._other * (1 - self._other) / (0.5 - self._other) ** 2
+    def range_variance(self, low: Integers, high: Integers, prefix: Floats) -> Floats:
+        """n times the variance of the estimated mass of low .. high - 1, for the empirical target at these data."""
+        ends = np.where(high == self.inputs, self.sizes[-1], high)
+        rows = max(1, _WEIGHTS_AT_A_TIME // self.sizes[-1])
+        cuts = [slice(start, start + rows) for start in range(0, len(ends), rows)]
+        parts = [self._block_variance(low[cut], ends[cut], prefix) for cut in cuts]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _block_variance(self, low: Integers, high: Integers, prefix: Floats) -> Floats:
+        support = self.encoding.support
+        gap = float(support.own - support.other)
+        other = float(support.other * (1 - support.other)) / gap**2
         own = (
-            0.25 / (0.5 - self._other) ** 2 + 1
-        ) - other  # second moment of the own bit, above that of another
-        total = np.zeros(len(mass))
-        for parent in range(self.levels):  # the level of u; the root is 0
-            below = self.levels - parent
-            weights = float(self.branching) ** -np.arange(below)
-            deltas = _squared_deltas(low, ends, size // self.branching**parent, self.branching)
-            mean_own = float(
-                (weights * float(self.branching) ** -np.arange(parent + 1, self.levels + 1)).sum()
-            )
-            total += deltas * (other / weights.sum() + own * mean_own / weights.sum() ** 2)
-        share = (ends - low) / size
-        variance: Floats = self.levels * total - mass * (1 - share) ** 2 - (1 - mass) * share**2
+            float(support.own * (1 - support.own)) / gap**2 + 1 - other
+        )  # second moment, above that of another
+        whole = np.append(prefix, np.ones(self.sizes[-1] - self.inputs))
+        share = (high - low)[:, None] / self.sizes[-1]
+        inside, total, weights = share, np.zeros(len(low)), np.zeros_like(share)
+        for level, size in enumerate(self.sizes):
+            shares = _shares(low, high, size, self.sizes[-1])
+            contrasts = shares - np.repeat(inside, self.branching, axis=1)
+            decay = float((float(self.branching) ** -np.arange(self.levels - level)).sum())
+            weights = contrasts / decay + np.repeat(weights, self.branching, axis=1) / self.branching
+            masses = np.diff(whole[:: self.sizes[-1] // size])
+            total += (weights**2) @ (other + own * masses)
+            inside = shares
+        mass, part = whole[high] - whole[low], share[:, 0]
+        variance: Floats = self.levels * total - mass * (1 - part) ** 2 - (1 - mass) * part**2
         return variance
 
     @property
@@ -211,23 +221,10 @@ def constrained_inference(nodes: list[Floats], branching: int) -> Floats:
     return masses
 
 
-def _squared_deltas(low: Integers, high: Integers, node_size: int, branching: int) -> Floats:
-    """|delta(u)|**2 summed over the nodes u of one size, for each range."""
-    starts, ends = _child_shares(low, node_size, branching), _child_shares(high, node_size, branching)
-    same_node = (low // node_size == high // node_size)[:, None]
-    apart = np.where(same_node, 0.0, starts)
-    return _squared_deviations(ends - np.where(same_node, starts, 0.0)) + _squared_deviations(apart)
-
-
-def _child_shares(places: Integers, node_size: int, branching: int) -> Floats:
-    """How much of each child of its node lies before a place."""
-    child = node_size // branching
-    before = places[:, None] % node_size - child * np.arange(branching)
-    shares: Floats = np.clip(before / child, 0.0, 1.0)
+def _shares(low: Integers, high: Integers, nodes: int, leaves: int) -> Floats:
+    """How much of each node of a level lies in each range."""
+    size = leaves // nodes
+    starts = size * np.arange(nodes)
+    overlap = np.minimum(high[:, None], starts + size) - np.maximum(low[:, None], starts)
+    shares: Floats = np.maximum(overlap, 0) / size
     return shares
-
-
-def _squared_deviations(shares: Floats) -> Floats:
-    deviations = shares - shares.mean(axis=1, keepdims=True)
-    total: Floats = (deviations**2).sum(axis=1)
-    return total

@@ -33,6 +33,7 @@ from localdp.randomness.source import WORD_RANGE, RandomSource
 
 MOST_INPUTS = 1 << 32
 LARGEST_TALLY = 1 << 22
+_BLOCK = 1 << 14  # the temporaries of a block stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +77,19 @@ class KaryRandomizedResponse:
         truth = checked_inputs(values, self.inputs)
         kept = source.bernoulli(self.keep, len(truth))
         # Everybody draws a step, and those who keep the truth multiply theirs by zero: the same work for all.
-        reports = source.below(self.inputs - 1, len(truth))
-        reports += np.uint64(1)
-        reports *= ~kept
-        reports += truth.astype(np.uint64)
-        reports -= (reports >= np.uint64(self.inputs)) * np.uint64(self.inputs)
-        return reports.astype(unsigned_type(self.report_bits))
+        steps = source.below(self.inputs - 1, len(truth)).view(np.int64)
+        reports = np.empty(len(truth), unsigned_type(self.report_bits))
+        for start in range(0, len(truth), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            block = steps[part]
+            block += 1
+            block *= (~kept[part]).astype(np.int64)
+            block += truth[part]
+            wrapped = (block >= self.inputs).astype(np.int64)
+            wrapped *= self.inputs
+            block -= wrapped
+            reports[part] = block
+        return reports
 
     def law(self, value: int) -> dict[Hashable, Fraction]:
         """The exact law of the report."""

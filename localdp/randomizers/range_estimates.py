@@ -23,8 +23,8 @@ from localdp.randomness.source import Integers
 class RangeRandomizer(LocalRandomizer, Protocol):
     """A randomizer whose estimate is the mass of every range."""
 
-    def range_variance(self, low: Integers, high: Integers, mass: Floats) -> Floats:
-        """n times the variance of the estimated mass of low .. high - 1, for the empirical target."""
+    def range_variance(self, low: Integers, high: Integers, prefix: Floats) -> Floats:
+        """n times the variance of the estimated mass of low .. high - 1, for the empirical target at these data."""
         ...
 
 
@@ -49,8 +49,9 @@ class RangeEstimates:
                 "a range starts at 0 or later, ends at `inputs` or before, and not before its start"
             )
         masses = self.prefix[ends] - self.prefix[starts]
-        inside = np.clip(masses, 0.0, 1.0)
-        empirical = np.maximum(self.randomizer.range_variance(starts, ends, inside), 0.0) / self.reports
+        rising = np.append(0.0, monotone_cdf(self.prefix[1:]))
+        inside = rising[ends] - rising[starts]
+        empirical = np.maximum(self.randomizer.range_variance(starts, ends, rising), 0.0) / self.reports
         return Frequencies(
             masses, self.reports, empirical, empirical + inside * (1 - inside) / self.reports
         )

@@ -9,21 +9,31 @@ column stands for x and the one before it for a uniformly chosen other item a:
     3. the last item is x if the truth is kept, and a otherwise;
     4. exchanging two columns twice, first of a and then of x, leaves the frame.
 
+From a stream of bytes, which need not be read in fixed work, the same law is drawn four times faster.  In a frame of d - 1
+columns, every item is taken with a probability somewhat below w / d, again from the start by whoever has more than w
+items (w - 1 if x is kept); those who have fewer take as many uniform items, with repetition, as they lack, until they
+lack none.  Whether to start again and how many to take depends on the size of the set alone, and all items are treated
+alike, so that a set of the wanted size is uniform.
+
 Claim.  Given that x is kept (or not), the other items are a uniform subset of the other inputs: all of them are treated
-alike, and a is independent of which are kept.  Everybody draws the same number of coins, in the same places.
-Checked exactly through every coin in tests/unit/randomizers/test_subset_selection.py.
+alike, and a is independent of which are kept.  Everybody draws the same number of coins, in the same places, except from a
+stream.  Checked exactly through every coin in tests/unit/randomizers/test_subset_selection.py.
 """
 
 from collections.abc import Iterator
+from math import isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.randomizers.packing import Unsigned, bits_below, unsigned_type
-from localdp.randomness.source import Bits, Integers, RandomSource
+from localdp.randomness.source import WORD_RANGE, Bits, Integers, RandomSource
+from localdp.randomness.stream import StreamSource
 
 _BLOCK_CELLS = 1 << 21  # people are served in blocks whose marks stay in cache
+_FILLED_CELLS = 1 << 20
+_FEWEST_INPUTS_FOR_FILLING = 192  # below, the fixed work is less
 _LARGEST_DRAW = 1 << 32  # several small draws come from one, as long as repeating it stays improbable
 
 Picks = NDArray[np.uint16]
@@ -33,6 +43,8 @@ def transposed_subsets(
     truth: NDArray[Any], kept: Bits, inputs: int, size: int, source: RandomSource
 ) -> Unsigned:
     """For each person a sorted set of `size` items, with the truth in it exactly for those who keep it."""
+    if isinstance(source, StreamSource) and inputs >= _FEWEST_INPUTS_FOR_FILLING:
+        return _filled_subsets(truth, kept, inputs, size, source)
     other = source.below(inputs - 1, len(truth))
     picks = _draw_picks(inputs - 2, size - 1, len(truth), source)
     chosen = np.empty((len(truth), size), unsigned_type(bits_below(inputs)))
@@ -45,6 +57,66 @@ def transposed_subsets(
         _exchange(marks, truth[part], inputs - 1)
         chosen[part] = _marked(marks, size)
     return chosen
+
+
+def _filled_subsets(
+    truth: NDArray[Any], kept: Bits, inputs: int, size: int, source: StreamSource
+) -> Unsigned:
+    """The same, from a stream."""
+    chosen = np.empty((len(truth), size), unsigned_type(bits_below(inputs)))
+    step = max(1, _FILLED_CELLS // inputs)
+    for start in range(0, len(truth), step):
+        part = slice(start, start + step)
+        marks = _filled(size - kept[part].astype(np.int64), inputs, size, source)
+        marks[:, -1] = kept[part]
+        _exchange(marks, truth[part], inputs - 1)
+        chosen[part] = _marked(marks, size)
+    return chosen
+
+
+def _filled(wanted: Integers, inputs: int, size: int, source: StreamSource) -> Bits:
+    """Marks of a uniform subset of all columns but the last, of the size that each person wants."""
+    fewer = isqrt(2 * size * (inputs - size) // inputs)  # so that about one in twelve starts again
+    threshold = max(0, size - 1 - fewer) * WORD_RANGE // inputs
+    marks = _independent(threshold, len(wanted), inputs, source)
+    lacking = wanted - _sizes(marks)
+    while (again := np.flatnonzero(lacking < 0)).size:
+        marks[again] = fresh = _independent(threshold, again.size, inputs, source)
+        lacking[again] = wanted[again] - _sizes(fresh)
+    _fill_up(marks, wanted, lacking, source)
+    return marks
+
+
+def _independent(threshold: int, people: int, inputs: int, source: StreamSource) -> Bits:
+    """Marks that are independent, in all columns but the last."""
+    packed = source.bernoulli_bytes(threshold, people * -(-inputs // 8)).reshape(people, -1)
+    marks: Bits = np.unpackbits(packed, axis=1, count=inputs).view(np.bool_)
+    marks[:, -1] = False
+    return marks
+
+
+def _fill_up(marks: Bits, wanted: Integers, lacking: Integers, source: StreamSource) -> None:
+    """Mark uniform columns but the last, as many as each row lacks, until none lacks any."""
+    people, inputs = marks.shape
+    flat, rows = marks.reshape(-1), np.arange(people)
+    while rows.size:
+        places = source.below(inputs - 1, int(lacking.sum())).view(np.int64)
+        places += np.repeat(rows * inputs, lacking)
+        flat[places] = True
+        lacking = wanted[rows] - _sizes(marks if len(rows) == people else marks[rows])
+        rows, lacking = rows[lacking > 0], lacking[lacking > 0]
+
+
+def _sizes(marks: Bits) -> Integers:
+    """How many columns of each row are marked."""
+    whole = marks.shape[1] // 8 * 8
+    # Eight columns at a time, a byte for each: 255 words at most add up without a carry.
+    words = np.ascontiguousarray(marks[:, :whole]).view(np.uint64)
+    sizes = np.count_nonzero(marks[:, whole:], axis=1)
+    for start in range(0, words.shape[1], 255):
+        lanes = np.add.reduce(words[:, start : start + 255], axis=1)
+        sizes += lanes.view(np.uint8).reshape(-1, 8).sum(axis=1, dtype=np.int64)
+    return sizes
 
 
 def _draw_picks(items: int, size: int, people: int, source: RandomSource) -> Picks:

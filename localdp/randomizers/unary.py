@@ -35,6 +35,7 @@ from localdp.randomizers.inputs import checked_inputs, require_between, require_
 from localdp.randomizers.one_bit import flip_threshold
 from localdp.randomizers.pure_protocol import Support
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
+from localdp.randomness.stream import StreamSource
 
 MOST_INPUTS = 1 << 20
 LARGEST_LAW_INPUTS = 16
@@ -99,14 +100,24 @@ class UnaryEncoding:
     def randomize(self, values: Values, source: RandomSource) -> PackedBits:
         """One row of packed bits for each value: d bits as if the value were none, then the bit of the value."""
         truth = checked_inputs(values, self.inputs)
-        reports = np.empty((len(truth), self._report_bytes), np.uint8)
-        for start in range(0, self.inputs, _COLUMNS):
-            columns = min(_COLUMNS, self.inputs - start)
-            bits = source.bernoulli(self.flip, len(truth) * columns).reshape(len(truth), columns)
-            reports[:, start // 8 : (start + columns + 7) // 8] = _packed_rows(bits)
+        reports = self._noise(len(truth), source)
         people, place = np.arange(len(truth)), truth >> 3
         own = np.right_shift(np.uint8(0x80), (truth & 7).astype(np.uint8))
         reports[people, place] = self._set_own(reports[people, place], own, source)
+        return reports
+
+    def _noise(self, people: int, source: RandomSource) -> PackedBits:
+        """Reports of people who hold nothing; a stream is read eight bits at a time, any other source bit by bit."""
+        if isinstance(source, StreamSource):
+            drawn = source.bernoulli_bytes(self.flip, people * self._report_bytes)
+            reports = drawn.reshape(people, self._report_bytes)
+            reports[:, -1] &= np.uint8(0xFF << -self.inputs % 8 & 0xFF)
+            return reports
+        reports = np.empty((people, self._report_bytes), np.uint8)
+        for start in range(0, self.inputs, _COLUMNS):
+            columns = min(_COLUMNS, self.inputs - start)
+            bits = source.bernoulli(self.flip, people * columns).reshape(people, columns)
+            reports[:, start // 8 : (start + columns + 7) // 8] = _packed_rows(bits)
         return reports
 
     def law(self, value: int) -> dict[Hashable, Fraction]:

@@ -21,6 +21,8 @@ tests/unit/randomness/test_inverse_cdf.py.
 
 from bisect import bisect_right
 from collections.abc import Callable
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,11 +108,15 @@ class LazyInverseCdf:
         """Independent draws, exactly of the law."""
         require_count(count)
         drawn = np.empty(count, np.int64)
-        for start in range(0, count, _BLOCK):
-            self._sample_block(source, drawn[start : start + _BLOCK])
+        self.fill(source, drawn)
         return drawn
 
-    def _sample_block(self, source: RandomSource, drawn: Integers) -> None:
+    def fill(self, source: RandomSource, drawn: NDArray[Any]) -> None:
+        """Fill the array, of any integer type that holds the values, with independent draws."""
+        for start in range(0, len(drawn), _BLOCK):
+            self._sample_block(source, drawn[start : start + _BLOCK])
+
+    def _sample_block(self, source: RandomSource, drawn: NDArray[Any]) -> None:
         heads = source.raw(np.uint16, len(drawn))
         cells = self._table.take(heads)
         drawn[:] = cells
@@ -155,3 +161,16 @@ def integer_law_cdf(law: IntegerLaw) -> LazyInverseCdf:
         return [c // law.total for c in scaled_up], [-(-c // law.total) for c in scaled_up]
 
     return LazyInverseCdf(enclose, support=len(law.weights))
+
+
+def eight_bits_cdf(threshold: int) -> LazyInverseCdf:
+    """The sampler of bytes whose eight bits are independent, each one with probability threshold / 2**64."""
+    ones = [byte.bit_count() for byte in range(256)]
+    weights = [threshold**count * (WORD_RANGE - threshold) ** (8 - count) for count in ones]
+    cumulative = list(accumulate(weights))  # over 2**512
+
+    def enclose(bits: int, size: int) -> Enclosures:
+        exact = [mass << bits for mass in cumulative[:size]]
+        return [mass >> 512 for mass in exact], [-(-mass >> 512) for mass in exact]
+
+    return LazyInverseCdf(enclose, support=256)

@@ -5,6 +5,7 @@ that a test which forces the bytes tests the code that production runs.
 
 - Bernoulli(T / 2**64) is lazy: one byte is compared with the first byte of T, and only a tie (1 in 256)
   takes the remaining 56 bits, as the high bits of one more word.
+- `bernoulli_bytes` draws eight such bits at once, from the law of the byte: 16 bits of stream for eight draws.
 - `below` folds 32-bit words, or 64-bit words for bounds above 2**32, and rejects (`uniform.py`).
 - `categorical` looks up a lazy table (`inverse_cdf.py`); short draws and long laws fold and search instead.
 
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from localdp.errors import InvalidParameter
-from localdp.randomness.inverse_cdf import LazyInverseCdf, integer_law_cdf
+from localdp.randomness.inverse_cdf import LazyInverseCdf, eight_bits_cdf, integer_law_cdf
 from localdp.randomness.source import WORD_RANGE, Bits, IntegerLaw, Integers, Words
 from localdp.randomness.uniform import (
     HALF_WORD_RANGE,
@@ -31,7 +32,7 @@ from localdp.randomness.uniform import (
     require_count,
 )
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 15
 _FEWEST_DRAWS_FOR_A_TABLE = 1 << 12
 _LONGEST_LAW_FOR_A_TABLE = 1 << 12
 _RAW_TYPES = frozenset(np.dtype(name) for name in ("uint8", "uint16", "uint32", "uint64"))
@@ -68,6 +69,11 @@ def _table_of(law: IntegerLaw) -> LazyInverseCdf:
     return integer_law_cdf(law)
 
 
+@lru_cache(maxsize=64)
+def _table_of_bytes(threshold: int) -> LazyInverseCdf:
+    return eight_bits_cdf(threshold)
+
+
 class StreamSource(ABC):
     """A `RandomSource` over a stream of uniform bytes."""
 
@@ -102,6 +108,15 @@ class StreamSource(ABC):
             ties = np.flatnonzero(heads == np.uint8(first))
             drawn[ties] = (self.raw(np.uint64, len(ties)) >> np.uint64(8)) < np.uint64(rest)
 
+    def bernoulli_bytes(self, threshold: int, count: int) -> NDArray[np.uint8]:
+        """Bytes of eight independent bits, each one with probability exactly threshold / 2**64."""
+        if count < _FEWEST_DRAWS_FOR_A_TABLE:
+            return np.packbits(self.bernoulli(threshold, 8 * count))
+        checked_thresholds(threshold, count)
+        drawn = np.empty(count, np.uint8)
+        _table_of_bytes(int(threshold)).fill(self, drawn)
+        return drawn
+
     def below(self, bound: int, count: int) -> Words:
         """Exactly uniform integers on 0 .. bound - 1."""
         require_bound(bound)
@@ -112,15 +127,19 @@ class StreamSource(ABC):
         return drawn
 
     def _below_block(self, bound: int, drawn: Words) -> None:
-        drawn[:], rejected = self._fold(bound, len(drawn))
+        rejected = self._fold(bound, drawn)
         while rejected.size:
-            drawn[rejected], again = self._fold(bound, rejected.size)
+            redrawn = np.empty(rejected.size, np.uint64)
+            again = self._fold(bound, redrawn)
+            drawn[rejected] = redrawn
             rejected = rejected[again]
 
-    def _fold(self, bound: int, count: int) -> tuple[Words, Integers]:
+    def _fold(self, bound: int, drawn: Words) -> Integers:
+        """Fill the array, and return the positions that are to be drawn again."""
         if bound <= HALF_WORD_RANGE:
-            return fold_half_words(self.raw(np.uint32, count), bound)
-        return fold_words(self.raw(np.uint64, count), bound)
+            return fold_half_words(self.raw(np.uint32, len(drawn)), bound, drawn)[1]
+        drawn[:], rejected = fold_words(self.raw(np.uint64, len(drawn)), bound)
+        return rejected
 
     def categorical(self, law: IntegerLaw, count: int) -> Integers:
         """Indices into the law's weights, each with probability exactly weight / total."""

@@ -33,14 +33,19 @@ def require_count(count: int) -> None:
         raise InvalidParameter("the number of draws must not be negative")
 
 
-def fold_half_words(words: NDArray[np.uint32], bound: int) -> tuple[Words, Integers]:
-    """Outcomes below `bound` <= 2**32, and the positions of the rejected words."""
-    product = words.astype(np.uint64)
+def fold_half_words(
+    words: NDArray[np.uint32], bound: int, out: Words | None = None
+) -> tuple[Words, Integers]:
+    """Outcomes below `bound` <= 2**32, in `out` if it is given, and the positions of the rejected words."""
+    product = np.empty(len(words), np.uint64) if out is None else out
+    product[:] = words
     product *= np.uint64(bound)
-    rejected_below = HALF_WORD_RANGE % bound
-    rejected = np.flatnonzero(product.astype(np.uint32) < rejected_below) if rejected_below else _none()
     product >>= np.uint64(32)
-    return product, rejected
+    rejected_below = HALF_WORD_RANGE % bound
+    if not rejected_below:
+        return product, _none()
+    # The low half of the product, modulo 2**32.
+    return product, np.flatnonzero(words * np.uint32(bound) < rejected_below)
 
 
 def fold_words(words: Words, bound: int) -> tuple[Words, Integers]:

@@ -17,6 +17,7 @@ from localdp.experiments.keyring import Keyring
 from localdp.sharing.noise_plans import NoisePlan
 from parties.command.options import names, whole_number, whole_numbers
 from parties.command.output import print_ok, stderr_console, stdout_console
+from parties.command.signals import terminate_like_ctrl_c
 from parties.report import print_comparison, require_matplotlib, write_all
 
 
@@ -53,6 +54,7 @@ class CompareOptions:
 def run_compare(options: CompareOptions) -> None:
     """Run, then print the table or the envelope, and write the files."""
     settings = options.settings()
+    terminate_like_ctrl_c()
     if options.out is not None:
         require_matplotlib()
     comparison = measured(options, settings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import SCHEMA, dealt, made_up_people
 from parties.command.options import number_of_people
 from parties.command.output import print_ok, stderr_console, stdout_console
+from parties.command.signals import terminate_like_ctrl_c
 from parties.command.state import State, forget_state, require_replaceable, write_state
 from parties.simulation.launcher import Simulation
 
@@ -38,7 +38,7 @@ def run_up(options: UpOptions) -> None:
     budget = Epsilon.requested(options.budget)
     people = made_up_people(number_of_people(options.people), Keyring.from_system().source("people"))
     require_replaceable(options.state)
-    _terminate_like_ctrl_c()
+    terminate_like_ctrl_c()
     console = stderr_console()
     with console.status(f"starting {options.parties} agents and {options.servers} share servers"):
         simulation = Simulation(dealt(people, options.parties), budget=budget, servers=options.servers)
@@ -54,13 +54,6 @@ def run_up(options: UpOptions) -> None:
     finally:
         simulation.__exit__(None, None, None)
         forget_state(state, options.state)
-
-
-def _terminate_like_ctrl_c() -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, interrupt)
 
 
 def _announce(options: UpOptions, state: State, budget: Epsilon) -> None:

@@ -35,21 +35,16 @@ def run_in_pool(
 ) -> list[Row]:
     """The comparison in process, on `jobs` workers."""
     context = multiprocessing.get_context("spawn")
-    others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_become_worker)
     try:
         blocks = [block for people in settings.people for block in blocks_of(settings, people)]
-        with _ctrl_c_held_back():
+        with _interruptions_held_back():
             futures = [(block, pool.submit(_run, settings, keyring.root, block)) for block in blocks]
         errors: dict[tuple[int, str], list[Floats]] = {}
         for block, future in futures:
             errors.setdefault((block.people, block.model), []).append(_done(future, block, done))
-    except BaseException:
-        # A block of many people takes minutes; whoever pressed Ctrl-C does not want to wait for it.
-        for worker in set(multiprocessing.active_children()) - others:
-            worker.terminate()
-        raise
     finally:
+        # Blocks that have begun are waited for: ending a worker that holds a queue's lock would hang the pool.
         pool.shutdown(wait=True, cancel_futures=True)
     return [
         row_of(model, people, np.concatenate(parts), settings) for (people, model), parts in errors.items()
@@ -57,9 +52,9 @@ def run_in_pool(
 
 
 @contextmanager
-def _ctrl_c_held_back() -> Iterator[None]:
-    """Ctrl-C waits while workers are started: they inherit that, and none is interrupted half-way with a traceback."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _interruptions_held_back() -> Iterator[None]:
+    """Signals wait while workers are started: none is left half made, to complain of it with a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
@@ -75,6 +70,7 @@ def _done(future: Future[Floats], block: Block, done: Callable[[Block], None]) -
 def _become_worker() -> None:
     """Leave Ctrl-C to the parent, and end when the parent is gone, however it went."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})  # inherited from the start
     parent = multiprocessing.parent_process()
     assert parent is not None
 

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger
 from localdp.oracles.party import Party
-from parties import codec
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.serving import start_server
 from parties.simulation.roles import AgentRole, role_from_line
@@ -80,7 +79,7 @@ class ChargeAfterReplyService(AgentService):
 
     async def Randomize(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
         self._settle()
-        for part in self._packed_parts(*codec.request_from_wire(request)):
+        async for part in super().Randomize(request, context):
             yield part
 
     def _settle(self) -> None:

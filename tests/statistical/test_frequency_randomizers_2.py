@@ -1,7 +1,8 @@
 """Measured variances of the Hadamard, projective, hashing and sketching oracles against their formulas.
 
 Each test averages normalised squared errors over m nearly independent items and R runs, on fixed seeds: the ratio of
-measured to stated variance has the relative standard error sqrt(2 / (m R)).
+measured to stated variance has the relative standard error sqrt(2 / (m R)) (measured up to 1.3 times that at
+epsilon = 4, where few reports support an item and the errors are not yet normal).
 - items that nobody holds: m R >= 19,000, standard error 1.03 % or less, band 0.95 .. 1.05 (4.9 standard errors,
   two-sided alpha 1e-6).  It sees noise that is off by 5 %; an epsilon off by 2.5 % at epsilon <= 1.
 - one item that half of the people hold: R = 2000, standard error 3.2 %, band 0.85 .. 1.15 (4.7 standard errors,
@@ -80,8 +81,9 @@ def test_the_broken_twins_are_caught() -> None:
         sound, small = make(Epsilon.requested(1), 256), make(Epsilon.requested(1), 32)
         doubled = EpsilonDoubled(small, _same_reports_at_twice_the_epsilon(small))
         assert_caught(_check_heavy, doubled)
-        assert_caught(_check_zero, SeedReused(sound), SeedFixed(sound), DebiasForgotten(sound))
-    assert_caught(_check_heavy, NoiseTwice(small), DebiasForgotten(small))
+        assert_caught(_check_zero, SeedReused(sound), DebiasForgotten(sound))
+    # A fixed seed repeats one error in every run: seen in the one heavy item, not in an average over many items.
+    assert_caught(_check_heavy, NoiseTwice(small), DebiasForgotten(small), SeedFixed(small))
 
 
 def _same_reports_at_twice_the_epsilon(small: Any) -> Any:

@@ -49,7 +49,9 @@ def random_ranges(inputs: int, count: int) -> tuple[NDArray[np.int64], NDArray[n
     return ends.min(axis=0), ends.max(axis=0)
 
 
-def range_errors(randomizer: Any, people: int, repetitions: int, low: Any, high: Any) -> tuple[Floats, Floats]:
+def range_errors(
+    randomizer: Any, people: int, repetitions: int, low: Any, high: Any
+) -> tuple[Floats, Floats]:
     """n times the squared error of each range in each repetition, and n times its stated variance at the truth."""
     values = bell(randomizer.inputs, people)
     prefix = prefix_of(values, randomizer.inputs)
@@ -58,7 +60,7 @@ def range_errors(randomizer: Any, people: int, repetitions: int, low: Any, high:
         tally = randomizer.tally(randomizer.randomize(values, SeededSource(seed)))
         found = randomizer.estimate(tally).ranges(low, high).values
         errors.append(people * (found - truth) ** 2)
-    return np.array(errors), randomizer.range_variance(low, high, truth)
+    return np.array(errors), randomizer.range_variance(low, high, prefix)
 
 
 def check_single_inputs(randomizer: Any) -> None:
@@ -79,8 +81,9 @@ def check_heavy_input(randomizer: Any) -> None:
 def test_single_inputs_have_the_stated_variance(make: Callable[..., Any]) -> None:
     check_single_inputs(make(ONE, 256))
     check_heavy_input(make(ONE, 64))
-    assert_caught(check_single_inputs, EpsilonDoubled(make(ONE, 256), make(TWO, 256)))
-    assert_caught(check_single_inputs, EpsilonDoubled(make(TWO, 256), make(ONE, 256)))
+    # A wrong epsilon leaves the spread of signs as it is, and shows in the bias of what is frequent.
+    assert_caught(check_heavy_input, EpsilonDoubled(make(ONE, 64), make(TWO, 64)))
+    assert_caught(check_heavy_input, EpsilonDoubled(make(TWO, 64), make(ONE, 64)))
 
 
 def test_random_haar_ranges_have_the_error_of_the_reference() -> None:
@@ -127,7 +130,7 @@ def test_the_median_is_close_in_rank_and_monotone_regression_helps() -> None:
 
 def cell_ratio(randomizer: Any, drawn: Any, repetitions: int) -> float:
     """The squared error of all cells of all pairs over 4**-k (2**k - 1) T C**2 / n, k = 2."""
-    people, generator = 1 << 18, np.random.default_rng(3)
+    people, generator = 1 << 14, np.random.default_rng(3)
     values = generator.integers(0, 256, people) & generator.integers(0, 256, people)
     errors = []
     for seed in range(repetitions):
@@ -136,39 +139,47 @@ def cell_ratio(randomizer: Any, drawn: Any, repetitions: int) -> float:
         for pair in combinations(range(8), 2):
             truth = np.bincount((values >> pair[0] & 1) + 2 * (values >> pair[1] & 1), minlength=4) / people
             errors.append(np.mean((found.marginal(pair).values - truth) ** 2))
-    return float(np.mean(errors)) / (3 / 16 * randomizer.signs * randomizer.scale**2 / people)
+    noise: float = 3 / 16 * randomizer.signs * randomizer.scale**2 / people
+    return float(np.mean(errors)) / noise
 
 
 def test_marginal_cells_have_the_error_of_the_reference() -> None:
-    # d = 8, k = 2, epsilon = 1.1, n = 2**18, R = 12, 36 independent parities: s.e. about 7 % of 1/sqrt(R), 2 %.
+    # d = 8, k = 2, epsilon = 1.1, n = 2**14, R = 800.  The 8 single attributes count sevenfold among the 28 pairs, so one
+    # repetition varies by 35 %, and all of them by 1.2 %.  The truth is 0.993: the formula leaves out what is known.
     sound = HadamardMarginals(Epsilon.requested(1.1), 8, 2)
-    assert 0.85 < cell_ratio(sound, sound, 12) < 1.05
-    assert sound.signs == 36 and 3 / 16 * 36 * sound.scale**2 / (1 << 18) == pytest.approx(1.03e-4, rel=5e-3)
-    assert cell_ratio(sound, HadamardMarginals(Epsilon.requested(0.55), 8, 2), 2) > 1.5
-    assert cell_ratio(sound, HadamardMarginals(Epsilon.requested(2.2), 8, 2), 2) > 1.5
+    assert 0.85 < cell_ratio(sound, sound, 800) < 1.05
+    assert sound.signs == 36 and 3 / 16 * 36 * sound.scale**2 / (1 << 18) == pytest.approx(
+        1.03e-4, rel=5e-3
+    )
+    assert cell_ratio(sound, HadamardMarginals(Epsilon.requested(0.55), 8, 2), 20) > 1.5
+    assert cell_ratio(sound, HadamardMarginals(Epsilon.requested(2.2), 8, 2), 20) > 1.5
 
 
 @pytest.mark.parametrize("make", [memoised_symmetric_unary, memoised_optimized_unary])
 def test_reports_over_time_have_the_variance_of_fresh_ones(make: Callable[..., Any]) -> None:
-    # n = 1000 other people in each of R = 80, 255 inputs that nobody has: s.e. 1 %.
-    randomizer = make(TWO, ONE, 256)
-    memo, values, squares = Memo(randomizer, bytes(32), b"colour"), np.zeros(1000, np.int64), []
-    for seed in range(80):
-        reports = memo.report(np.arange(1000) + 1000 * seed, values, SeededSource(seed))
-        squares.append(1000 * randomizer.estimate(randomizer.tally(reports)).values[1:] ** 2)
-    assert 0.95 < np.mean(squares) / randomizer.variance(0.0) < 1.05
+    # n = 400 other people in each of R = 100, 63 inputs that nobody has: s.e. 1.8 %.
+    randomizer = make(TWO, ONE, 64)
+    memo, values, squares = Memo(randomizer, bytes(32), b"colour"), np.zeros(400, np.int64), []
+    for seed in range(100):
+        reports = memo.report(np.arange(400) + 400 * seed, values, SeededSource(seed))
+        squares.append(400 * randomizer.estimate(randomizer.tally(reports)).values[1:] ** 2)
+    assert 0.92 < np.mean(squares) / randomizer.variance(0.0) < 1.08
 
 
 def test_the_permanent_answers_are_what_repetition_cannot_average_out() -> None:
     # The same 1000 people report 100 times: the error falls to that of the permanent round alone, and no further.
+    # 255 inputs that nobody has: s.e. 9 %.
     randomizer = memoised_optimized_unary(TWO, ONE, 256)
-    memo, values, sums = Memo(randomizer, bytes(32), b"colour"), np.zeros(1000, np.int64), np.zeros(256)
+    memo, sums = Memo(randomizer, bytes(32), b"colour"), np.zeros(256)
+    answers = memo.answers(np.arange(1000), np.zeros(1000, np.int64))
     for seed in range(100):
-        reports = memo.report(np.arange(1000), values, SeededSource(seed))
+        reports = randomizer.renew(answers, SeededSource(seed))
         sums += randomizer.estimate(randomizer.tally(reports)).values
     averaged = 1000 * float(np.mean((sums[1:] / 100) ** 2))
     permanent = randomizer.permanent.variance(0.0)
-    assert averaged / (permanent + (randomizer.variance(0.0) - permanent) / 100) == pytest.approx(1.0, abs=0.4)
+    assert averaged / (permanent + (randomizer.variance(0.0) - permanent) / 100) == pytest.approx(
+        1.0, abs=0.4
+    )
 
 
 def test_hashed_reports_over_time_have_the_stated_variance() -> None:
@@ -211,7 +222,9 @@ def test_every_item_of_five_sigma_is_found() -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("epsilon", "people"), [(1.0, 100_000), (2.0, 100_000), (4.0, 100_000), (1.0, 1_000_000)])
+@pytest.mark.parametrize(
+    ("epsilon", "people"), [(1.0, 100_000), (2.0, 100_000), (4.0, 100_000), (1.0, 1_000_000)]
+)
 def test_every_item_of_five_sigma_is_found_at_full_size(epsilon: float, people: int) -> None:
     heavy, found, false = recall(epsilon, people, 20)
     assert heavy >= 40 and found == heavy and false <= 2
@@ -220,7 +233,9 @@ def test_every_item_of_five_sigma_is_found_at_full_size(epsilon: float, people: 
 @pytest.mark.nightly
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize("make", [HaarRanges, HierarchicalRanges])
-def test_1024_inputs_have_the_stated_variance_at_every_epsilon(make: Callable[..., Any], epsilon: float) -> None:
+def test_1024_inputs_have_the_stated_variance_at_every_epsilon(
+    make: Callable[..., Any], epsilon: float
+) -> None:
     # n = 2e4, R = 40, 1024 inputs: s.e. about 1 %.
     places = np.arange(1024)
     errors, stated = range_errors(make(Epsilon.requested(epsilon), 1024), 20_000, 40, places, places + 1)
@@ -247,4 +262,6 @@ def test_norm_sub_removes_most_of_the_error_of_a_sparse_histogram() -> None:
             ratios.setdefault(rule.__name__, []).append(float(error))
     mean = {name: np.mean(values) for name, values in ratios.items()}
     assert mean["norm_sub"] <= 0.35
-    assert mean["norm_sub"] < mean["clip"] < 1 and mean["norm_sub"] < mean["norm_mul"] and mean["norm"] < 1.01
+    assert (
+        mean["norm_sub"] < mean["clip"] < 1 and mean["norm_sub"] < mean["norm_mul"] and mean["norm"] < 1.01
+    )

@@ -236,7 +236,7 @@ def decoded(kind: type[Message], decode: Decode, data: bytes) -> None:
 
 @pytest.mark.parametrize(("kind", "decode"), DECODERS, ids=lambda value: getattr(value, "__name__", ""))
 @given(data=st.binary(max_size=200))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_random_bytes_are_refused_by_the_library_or_not_at_all(
     kind: type[Message], decode: Decode, data: bytes
 ) -> None:
@@ -245,7 +245,7 @@ def test_random_bytes_are_refused_by_the_library_or_not_at_all(
 
 @pytest.mark.parametrize("place", range(4), ids=lambda place: DECODERS[place][0].__name__)
 @given(data=st.data())
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_a_genuine_message_with_some_bytes_changed_is_refused_by_the_library_or_not_at_all(
     place: int, data: st.DataObject
 ) -> None:

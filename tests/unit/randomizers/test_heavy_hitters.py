@@ -2,7 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -83,7 +83,9 @@ def test_one_group_is_enough_for_a_short_word() -> None:
 
 def test_the_whole_64_bits_are_searched() -> None:
     words = np.array([(1 << 64) - 1, 1 << 63], np.uint64)
-    found = run_heavy_hitters(np.repeat(words, 4000), PrefixPlan(LOUD, 64, 8, 8, most_candidates=16), SeededSource(1))
+    found = run_heavy_hitters(
+        np.repeat(words, 4000), PrefixPlan(LOUD, 64, 8, 8, most_candidates=16), SeededSource(1)
+    )
     assert sorted(found.items.tolist()) == sorted(words.tolist())
 
 
@@ -95,7 +97,7 @@ def test_short_texts_are_found_by_their_prefixes() -> None:
 
 
 def test_texts_come_back_from_their_words() -> None:
-    texts = ["", "a", "12345678", b"\xff\xfe"]
+    texts: list[str | bytes] = ["", "a", "12345678", b"\xff\xfe"]
     assert texts_of_words(words_of_texts(texts)) == [b"", b"a", b"12345678", b"\xff\xfe"]
     for wrong in ("123456789", "a\0b"):
         with pytest.raises(InvalidParameter):
@@ -126,7 +128,7 @@ def test_a_group_without_reports_is_an_error_and_not_an_answer() -> None:
 )
 def test_plans_out_of_bounds_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter):
-        PrefixPlan(**{"requested": ONE, "bits": 32} | change)
+        PrefixPlan(**cast(Any, {"requested": ONE, "bits": 32} | change))
 
 
 def test_values_too_wide_for_the_plan_are_refused() -> None:

@@ -48,7 +48,8 @@ def moments(randomizer: Any, value: int, attributes: tuple[int, ...]) -> tuple[N
 
 def cell_of(value: int, attributes: tuple[int, ...]) -> NDArray[np.float64]:
     cell = sum((value >> bit & 1) << place for place, bit in enumerate(attributes))
-    return np.eye(1 << len(attributes))[cell]
+    indicator: NDArray[np.float64] = np.eye(1 << len(attributes))[cell]
+    return indicator
 
 
 def check_marginals(randomizer: Any) -> None:

@@ -1,0 +1,159 @@
+"""Who is who off loopback: a role's certificate, its key, and the authority that everybody was told to trust.
+
+An identity is a directory with three files: certificate.pem, key.pem (readable by its owner alone) and authority.pem.
+Connections are mutual: a server asks its callers for a certificate of the same authority, and knows them by the name in
+it.  `make_authority` and `make_identity` write such directories for development and for small deployments; a consortium
+with an authority of its own puts its own files there.
+
+Checked in tests/unit/parties/test_identity.py and tests/integration/test_tls.py.
+"""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from localdp.errors import InvalidParameter
+
+CERTIFICATE, KEY, AUTHORITY = "certificate.pem", "key.pem", "authority.pem"
+VALID_DAYS = 365
+_CLOCK_SKEW = datetime.timedelta(minutes=5)
+_LONGEST_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What one role shows to others, and whom it believes."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
+    authority: bytes
+
+    def server_credentials(self) -> grpc.ServerCredentials:
+        """TLS with callers' certificates required."""
+        return grpc.ssl_server_credentials(
+            [(self.key, self.certificate)], self.authority, require_client_auth=True
+        )
+
+    def channel_credentials(self) -> grpc.ChannelCredentials:
+        """TLS that shows the own certificate."""
+        return grpc.ssl_channel_credentials(self.authority, self.key, self.certificate)
+
+
+def load_identity(directory: Path) -> Identity:
+    """The identity in a directory; a key that others can read is refused."""
+    parts = {}
+    for name in (CERTIFICATE, KEY, AUTHORITY):
+        path = directory / name
+        if not path.is_file():
+            raise InvalidParameter(f"{directory} has no {name}; make one with `localdp keys issue`")
+        parts[name] = path.read_bytes()
+    if (directory / KEY).stat().st_mode & 0o077:
+        raise InvalidParameter(f"{directory / KEY} can be read by others; chmod 600 it")
+    return Identity(parts[CERTIFICATE], parts[KEY], parts[AUTHORITY])
+
+
+def peer_name(context: grpc.aio.ServicerContext[Any, Any]) -> str | None:
+    """The name in the caller's certificate; None on a connection without one."""
+    names = context.auth_context().get("x509_common_name", ())
+    return names[0].decode("utf-8", "replace") if names else None
+
+
+def make_authority(directory: Path, name: str = "localdp development authority") -> None:
+    """A new authority: its key stays in this directory, and should go nowhere else."""
+    if (directory / KEY).exists():
+        raise InvalidParameter(f"{directory} has an authority already; it is not overwritten")
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    certificate = (
+        _unsigned(subject, subject, key.public_key())
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(signs_certificates=True), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    directory.mkdir(parents=True, exist_ok=True)
+    _write_key(directory / KEY, key)
+    (directory / AUTHORITY).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+
+
+def make_identity(
+    authority: Path, directory: Path, name: str, hosts: tuple[str, ...] = ("localhost", "127.0.0.1")
+) -> None:
+    """A certificate for a role of that name, reachable at these hosts, signed by the authority."""
+    if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
+        raise InvalidParameter(f"a role's name has 1 to {_LONGEST_NAME} printable characters")
+    if (directory / KEY).exists():
+        raise InvalidParameter(f"{directory} has an identity already; it is not overwritten")
+    issuer = x509.load_pem_x509_certificate((authority / AUTHORITY).read_bytes())
+    issuer_key = serialization.load_pem_private_key((authority / KEY).read_bytes(), password=None)
+    if not isinstance(issuer_key, ec.EllipticCurvePrivateKey):
+        raise InvalidParameter(f"{authority} is not an authority of this command's making")
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    both_ways = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+    certificate = (
+        _unsigned(subject, issuer.subject, key.public_key())
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage(both_ways), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False)
+        .sign(issuer_key, hashes.SHA256())
+    )
+    directory.mkdir(parents=True, exist_ok=True)
+    _write_key(directory / KEY, key)
+    (directory / CERTIFICATE).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    (directory / AUTHORITY).write_bytes((authority / AUTHORITY).read_bytes())
+
+
+def _unsigned(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _CLOCK_SKEW)
+        .not_valid_after(now + datetime.timedelta(days=VALID_DAYS))
+    )
+
+
+def _usage(signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _host(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
+    data = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
