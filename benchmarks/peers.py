@@ -59,7 +59,7 @@ class Job(NamedTuple):
     ours: int
     group: int = 0
     server: str = (
-        "two steps"  # how the library aggregates: tally and decode, "one step", "tally", or "none"
+        "two steps"  # its aggregator: tally and decode in "two steps" or "one step", "tally", "none"
     )
 
 
@@ -74,10 +74,8 @@ JOBS: dict[Peer, list[Job]] = {
         Job("optimized unary", 4_000, 10, SLOW),
         Job("symmetric unary", 4_000, 10, SLOW),
         Job("Hadamard", 20_000, 10, FAST),
-        Job("local hashing", 4_000, 4, SLOW),
-        Job(
-            "Bloom RAPPOR", 20_000, 1, SLOW, error=None
-        ),  # LASSO against least squares: not the same estimator
+        Job("local hashing", 8_000, 4, SLOW),
+        Job("Bloom RAPPOR", 20_000, 3, SLOW, server="tally"),
     ],
     Peer(
         "multi-freq-ldpy",
@@ -89,7 +87,7 @@ JOBS: dict[Peer, list[Job]] = {
         Job("optimized unary", 4_000, 10, SLOW, server="one step"),
         Job("symmetric unary", 4_000, 10, SLOW, server="one step"),
         Job("subset selection", 10_000, 5, SLOW, server="one step"),
-        Job("local hashing", 4_000, 4, SLOW, server="one step"),
+        Job("local hashing", 8_000, 4, SLOW, server="one step"),
     ],
     Peer("opendp", ("opendp==0.16.*", "numpy"), "opendp_methods.py"): [
         Job("binary", 8_000, 4, FAST, GROUP, server="none"),

@@ -5,6 +5,8 @@ import json
 import sys
 from pathlib import Path
 
+from benchmarks.peers import peers
+from benchmarks.randomizers import randomizers
 from benchmarks.rows import Row, print_rows
 from benchmarks.samplers import samplers
 from benchmarks.service import service
@@ -14,9 +16,16 @@ def main() -> None:
     """Measure everything; exit 1 if a target was missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("out/bench.json"))
-    path = parser.parse_args().out
+    parser.add_argument(
+        "--peers",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="compare with other libraries, each installed under .venv-peers/ the first time",
+    )
+    options = parser.parse_args()
+    path: Path = options.out
     rows: list[Row] = []
-    for measure in (samplers, service):
+    for measure in (samplers, randomizers, service, *([peers] if options.peers else [])):
         measured = measure()
         print_rows(measured)
         rows += measured

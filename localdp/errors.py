@@ -33,6 +33,10 @@ class RecordsChanged(LocalDpError):
     """The records differ from those that an earlier charge of the same request was made for."""
 
 
+class KeyRetired(LocalDpError):
+    """The key that a request was first answered with is gone, so its report cannot be given again."""
+
+
 class PolicyRefused(LocalDpError):
     """The request is well formed, but the party's own policy says no."""
 

@@ -24,7 +24,8 @@ from localdp.sharing.collection import LONGEST_NAME, Collection, Contributor
 from localdp.sharing.field import PRIME
 from localdp.sharing.share_server import Holding
 from parties import codec
-from parties.serving import CHANNEL_OPTIONS
+from parties.identity import Identity
+from parties.serving import open_channel
 from parties.status import error_of
 from parties.wire.v1 import oracle_pb2, oracle_pb2_grpc, share_server_pb2, share_server_pb2_grpc
 
@@ -58,11 +59,11 @@ def _result(future: Any, peer: str) -> Any:
 class _Channels:
     """One channel a peer, closed together."""
 
-    def __init__(self, peers: Sequence[Peer]) -> None:
+    def __init__(self, peers: Sequence[Peer], identity: Identity | None) -> None:
         if not peers:
             raise InvalidParameter("there is nobody to talk to")
         self.peers = list(peers)
-        self.channels = [grpc.insecure_channel(peer.address, options=CHANNEL_OPTIONS) for peer in peers]
+        self.channels = [open_channel(peer.address, identity) for peer in peers]
 
     def close(self) -> None:
         for channel in self.channels:
@@ -85,8 +86,10 @@ def _contributor(described: Any) -> Contributor:
 class RemoteParties:
     """Agents behind their addresses: an LR oracle, and the contributors of collections."""
 
-    def __init__(self, peers: Sequence[Peer], timeout_seconds: float = CALL_SECONDS) -> None:
-        self._channels = _Channels(peers)
+    def __init__(
+        self, peers: Sequence[Peer], timeout_seconds: float = CALL_SECONDS, identity: Identity | None = None
+    ) -> None:
+        self._channels = _Channels(peers, identity)
         self._stubs = [oracle_pb2_grpc.LocalRandomizerOracleServiceStub(c) for c in self._channels.channels]
         self._timeout = timeout_seconds
         self.bytes_moved = 0
@@ -174,10 +177,14 @@ class RemoteShareServers:
     """Share servers and contributing parties behind their addresses."""
 
     def __init__(
-        self, parties: RemoteParties, peers: Sequence[Peer], timeout_seconds: float = CALL_SECONDS
+        self,
+        parties: RemoteParties,
+        peers: Sequence[Peer],
+        timeout_seconds: float = CALL_SECONDS,
+        identity: Identity | None = None,
     ) -> None:
         self._parties = parties
-        self._channels = _Channels(peers)
+        self._channels = _Channels(peers, identity)
         self._stubs = [share_server_pb2_grpc.ShareServerServiceStub(c) for c in self._channels.channels]
         self._timeout = timeout_seconds
         self.servers = tuple(peer.name for peer in peers)

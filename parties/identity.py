@@ -65,7 +65,7 @@ def load_identity(directory: Path) -> Identity:
 
 def peer_name(context: grpc.aio.ServicerContext[Any, Any]) -> str | None:
     """The name in the caller's certificate; None on a connection without one."""
-    names = context.auth_context().get("x509_common_name", ())
+    names = [*context.auth_context().get("x509_common_name", ())]
     return names[0].decode("utf-8", "replace") if names else None
 
 

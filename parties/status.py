@@ -34,6 +34,7 @@ CODES: dict[type[errors.LocalDpError], grpc.StatusCode] = {
     errors.UnknownIndex: grpc.StatusCode.OUT_OF_RANGE,
     errors.BudgetExhausted: grpc.StatusCode.RESOURCE_EXHAUSTED,
     errors.RecordsChanged: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.KeyRetired: grpc.StatusCode.FAILED_PRECONDITION,
     errors.PolicyRefused: grpc.StatusCode.PERMISSION_DENIED,
     errors.TooFewReports: grpc.StatusCode.FAILED_PRECONDITION,
     errors.CollectionClosed: grpc.StatusCode.FAILED_PRECONDITION,

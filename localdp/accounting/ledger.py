@@ -35,6 +35,19 @@ class Charge:
     cohort: Cohort
     cost: Epsilon  # privacy loss of one report, per person of the cohort, replace-one neighbours
     purpose: str  # the query and the randomizer in words, for the owner of the data
+    caller: str = ""  # who asked, by the name in the certificate; empty on loopback
+    key: str = ""  # which of the party's keys the coins are derived from
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """That a charge was taken: now, or earlier for the same request and people."""
+
+    new: bool
+    key: str  # the key of the first charge of the request: its coins are derived from that one for ever
+
+    def __bool__(self) -> bool:
+        return self.new
 
 
 class Ledger(Protocol):
@@ -45,8 +58,8 @@ class Ledger(Protocol):
         """What each person may spend in total."""
         ...
 
-    def charge(self, charge: Charge) -> bool:
-        """Take the charge, whole or not at all; False when it was taken before and costs nothing now."""
+    def charge(self, charge: Charge) -> Receipt:
+        """Take the charge, whole or not at all; not new when it was taken before and costs nothing now."""
         ...
 
     def spent(self) -> NDArray[np.int64]:
@@ -57,13 +70,33 @@ class Ledger(Protocol):
 class Accounts:
     """The arithmetic of a ledger, without its storage: what was spent, and by which requests."""
 
-    def __init__(self, people: int, limit: Epsilon, owners: NDArray[np.int64] | None = None) -> None:
+    def __init__(
+        self,
+        people: int,
+        limit: Epsilon,
+        owners: NDArray[np.int64] | None = None,
+        limit_per_day: Epsilon | None = None,
+    ) -> None:
         """`owners` says who pays for each index, where one person stands behind several."""
         self.people = people if owners is None else len(owners)
         self.limit = Epsilon(min(limit.nanonats, LARGEST_LIMIT_NANONATS))
         self._owners = owners
         self._spent = np.zeros(people, dtype=np.int64)
         self._taken: dict[bytes, list[Charge]] = {}
+        self._limit_per_day = limit_per_day
+        self._day = 0
+        self._spent_today = np.zeros(people if limit_per_day else 0, dtype=np.int64)
+
+    def begin_day(self, day: int) -> None:
+        """Start counting the day's spending anew; a day that is not later changes nothing, whatever the clock says."""
+        if day > self._day:
+            self._day = day
+            self._spent_today[:] = 0
+
+    def key_of(self, charge: Charge) -> str:
+        """The key that the request was first charged with, or the charge's own if it is the first."""
+        earlier = self._taken.get(charge.request)
+        return earlier[0].key if earlier else charge.key
 
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""
@@ -92,10 +125,12 @@ class Accounts:
 
     def take(self, charge: Charge, debtors: slice | NDArray[np.int64]) -> None:
         """Book a charge that `debtors` allowed."""
-        if self._owners is None:
-            self._spent[debtors] += charge.cost.nanonats
-        else:
-            self._spent += self._rows_of(debtors) * charge.cost.nanonats
+        rows = None if self._owners is None else self._rows_of(debtors)
+        for book in self._books():
+            if rows is None:
+                book[debtors] += charge.cost.nanonats
+            else:
+                np.add(book, rows * charge.cost.nanonats, out=book)
         self._taken.setdefault(charge.request, []).append(charge)
 
     def rebook(self, charge: Charge) -> None:
@@ -120,26 +155,32 @@ class Accounts:
         assert self._owners is not None
         return np.bincount(self._owners[debtors], minlength=len(self._spent)).astype(np.int64)
 
-    def _refuse_beyond_limit(self, debtors: slice | NDArray[np.int64], cost: Epsilon) -> None:
-        if self._owners is not None:
-            self._refuse_owners_beyond_limit(self._rows_of(debtors), cost)
-            return
-        spent = self._spent[debtors]
-        if spent.size == 0 or int(spent.max()) + cost.nanonats <= self.limit.nanonats:
-            return
-        short = int(np.count_nonzero(spent > self.limit.nanonats - cost.nanonats))
-        raise BudgetExhausted(
-            f"epsilon {cost} is more than what is left of the budget of {self.limit} for {short} of {spent.size} people"
-        )
+    def _books(self) -> list[NDArray[np.int64]]:
+        return [self._spent, self._spent_today] if self._limit_per_day else [self._spent]
 
-    def _refuse_owners_beyond_limit(self, rows: NDArray[np.int64], cost: Epsilon) -> None:
-        left = (self.limit.nanonats - self._spent) // max(1, cost.nanonats)
-        short = int(np.count_nonzero(rows > left))
-        if short:
-            raise BudgetExhausted(
-                f"epsilon {cost} for each row is more than what is left of the budget of {self.limit}"
-                f" for {short} of {np.count_nonzero(rows)} people"
+    def _refuse_beyond_limit(self, debtors: slice | NDArray[np.int64], cost: Epsilon) -> None:
+        limits = [(self.limit, "the budget"), (self._limit_per_day, "the day's budget")]
+        for spent, (limit, which) in zip(self._books(), limits, strict=False):
+            assert limit is not None
+            short, of = self._short(spent, debtors, limit.nanonats, cost.nanonats)
+            if short:
+                raise BudgetExhausted(
+                    f"epsilon {cost} is more than what is left of {which} of {limit} for {short} of {of} people"
+                )
+
+    def _short(
+        self, spent: NDArray[np.int64], debtors: slice | NDArray[np.int64], limit: int, cost: int
+    ) -> tuple[int, int]:
+        """How many people cannot pay, of how many."""
+        if self._owners is not None:
+            rows = self._rows_of(debtors)
+            return int(np.count_nonzero(rows > (limit - spent) // max(1, cost))), int(
+                np.count_nonzero(rows)
             )
+        asked = spent[debtors]
+        if asked.size == 0 or int(asked.max()) + cost <= limit:
+            return 0, asked.size
+        return int(np.count_nonzero(asked > limit - cost)), asked.size
 
 
 class MemoryLedger:
@@ -153,13 +194,14 @@ class MemoryLedger:
         """What each person may spend in total."""
         return self._accounts.limit
 
-    def charge(self, charge: Charge) -> bool:
+    def charge(self, charge: Charge) -> Receipt:
         """Take the charge, whole or not at all."""
+        key = self._accounts.key_of(charge)
         debtors = self._accounts.debtors(charge)
         if debtors is None:
-            return False
+            return Receipt(False, key)
         self._accounts.take(charge, debtors)
-        return True
+        return Receipt(True, key)
 
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""

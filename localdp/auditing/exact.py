@@ -54,17 +54,38 @@ def exact_audit(randomizer: Any, inputs: Sequence[Input] | None = None) -> Audit
         raise InvalidParameter("an audit compares at least two inputs")
     paths, seeds = planned(randomizer, tried)
     if paths > MOST_PATHS:
-        raise InvalidParameter(f"there are {paths} paths to follow, more than {MOST_PATHS}; audit a sample")
+        raise InvalidParameter(f"there are more than {MOST_PATHS} paths of coins to follow; audit a sample")
+    (ratio, pair), faults = _followed(randomizer, tried, seeds)
+    notes = _extent(randomizer, tried, seeds)
+    if (paths // (len(tried) * len(seeds))) ** 2 > MOST_JOINT_PATHS:
+        notes.append("one person at a time: too many coins to follow two")
+    elif not _independent(randomizer, tried, seeds[0]):
+        faults.append("the reports of two people are not independent")
+    return Audit(
+        subject=randomizer.canonical,
+        method="exact",
+        claimed=randomizer.epsilon,
+        measured=math.inf if ratio is None else math.log1p(ratio - 1),
+        rounded=None if ratio is None else Epsilon.of_ratio(ratio),
+        pair=pair,
+        complete=len(tried) == randomizer.inputs and seeds == (None,),
+        effort=paths,
+        faults=tuple(dict.fromkeys(faults)),
+        notes=tuple(notes),
+    )
+
+
+def _followed(
+    randomizer: Any, tried: Sequence[Input], seeds: tuple[int | None, ...]
+) -> tuple[Worst, list[str]]:
+    """The largest ratio over all inputs and seeds, and what else is wrong."""
     worst: Worst = (Fraction(1), (tried[0], tried[1]))
     faults: list[str] = []
     for seed in seeds:
         laws = {value: _wire_law(randomizer, value, seed) for value in tried}
         worst = larger(worst, largest_ratio(laws))
         faults += _faults(randomizer, laws, seed)
-    joint = (paths // (len(tried) * len(seeds))) ** 2
-    if joint <= MOST_JOINT_PATHS and not _independent(randomizer, tried, seeds[0]):
-        faults.append("the reports of two people are not independent")
-    return _audit(randomizer, worst, tried, paths, seeds, tuple(dict.fromkeys(faults)))
+    return worst, faults
 
 
 def planned(randomizer: Any, tried: Sequence[Input]) -> tuple[int, tuple[int | None, ...]]:
@@ -127,26 +148,7 @@ def _independent(randomizer: Any, tried: Sequence[Input], seed: int | None) -> b
     return enumerate_law(both) == {(a, b): p * q for a, p in first.items() for b, q in second.items()}
 
 
-def _audit(
-    randomizer: Any,
-    worst: Worst,
-    tried: Sequence[Input],
-    paths: int,
-    seeds: tuple[int | None, ...],
-    faults: tuple[str, ...],
-) -> Audit:
-    ratio, pair = worst
-    some_inputs, seeded = len(tried) < randomizer.inputs, seeds[0] is not None
-    notes = [f"{len(tried)} of {randomizer.inputs:,} inputs"] if some_inputs else []
-    return Audit(
-        subject=randomizer.canonical,
-        method="exact",
-        claimed=randomizer.epsilon,
-        measured=math.inf if ratio is None else math.log1p(ratio - 1),
-        rounded=None if ratio is None else Epsilon.of_ratio(ratio),
-        pair=pair,
-        complete=not some_inputs and not seeded,
-        effort=paths,
-        faults=faults,
-        notes=tuple(notes + ([f"given each of {len(seeds)} public seeds"] if seeded else [])),
-    )
+def _extent(randomizer: Any, tried: Sequence[Input], seeds: tuple[int | None, ...]) -> list[str]:
+    """Where the audit looked, if not everywhere."""
+    notes = [f"{len(tried)} of {randomizer.inputs:,} inputs"] if len(tried) < randomizer.inputs else []
+    return notes if seeds == (None,) else [*notes, f"given each of {len(seeds)} public seeds"]

@@ -6,11 +6,14 @@ P[event | x'] from above, and the logarithm of their ratio is a lower bound on e
 
 Claim.  The bound is no larger than the true epsilon with probability at least `confidence`, whatever the randomizer and
 however the event was found.  So the verdict "violated" is wrong with probability at most 1 - confidence.
+Power.  At epsilon = 1, 10**5 trials and confidence 0.9999 it refutes, for every randomizer of the catalogue at its small
+size, one that spends 1.25 times its claim, and for nearly all of them 1.1 times.
 Checked in tests/unit/auditing/test_sampled.py.
 
 The converse does not hold: a sample refutes, it does not prove.  What it misses: an epsilon that is exceeded by less than
 the width of the interval, about z sqrt((1 / P[event | x] + 1 / P[event | x']) / trials); reports that are rare; inputs that
-were not tried; coins that people share, because each report by itself still has the right law; and too much noise.
+were not tried; coins that are the same in every run, because the reports of one run still have the right law; and too much
+noise.
 """
 
 from __future__ import annotations

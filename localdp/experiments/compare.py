@@ -30,7 +30,8 @@ from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle, LROracle
-from localdp.oracles.party import Party, Policy
+from localdp.oracles.party import Party
+from localdp.oracles.policy import Policy
 from localdp.oracles.shared import InProcessShareServers, SharedOracle, ShareServers
 from localdp.randomizers.definition import Floats
 from localdp.sharing.noise_plans import NoisePlan

@@ -22,9 +22,11 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger
 from localdp.cohorts import Cohort
 from localdp.domains import Ownership, Records
-from localdp.errors import InvalidParameter, PolicyRefused, UnknownIndex
+from localdp.errors import InvalidParameter, UnknownIndex
 from localdp.framing import digest
+from localdp.oracles.policy import Policy
 from localdp.oracles.question import MEMOISED, Question
+from localdp.oracles.secrets import Secrets
 from localdp.queries.statistical import StatisticalQuery
 from localdp.randomizers.definition import LocalRandomizer, Reports
 from localdp.randomizers.memoised import Memo, MemoisedUnary
@@ -37,7 +39,6 @@ from localdp.sharing.share_server import ShareBatch
 
 SHORTEST_REQUEST_ID = 16
 LONGEST_REQUEST_ID = 64
-SECRET_BYTES = 32
 
 Draw = Callable[[Cohort], Reports]  # reports of a part of a cohort that was charged
 
@@ -62,34 +63,24 @@ class Request:
             b"localdp request v1", self.request_id, text.encode(), self.randomizer.canonical.encode()
         )
 
-    def memo_digest(self, text: str) -> bytes:
-        """What names all requests that are answered from the same permanent answers."""
-        return digest(b"localdp memo v1", text.encode(), self.randomizer.canonical.encode())
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What a party answers at all."""
-
-    largest_epsilon: Epsilon = Epsilon.requested(10)  # per request and person
-    minimum_batch: int = 2  # of a collection by share servers
+    def content_digest(self, text: str) -> bytes:
+        """What names all requests that ask the same, under whatever identifier."""
+        return digest(b"localdp content v1", text.encode(), self.randomizer.canonical.encode())
 
 
 class Party:
-    """Records, a secret key, a ledger and a policy."""
+    """Records, secret keys, a ledger and a policy."""
 
     def __init__(
         self,
         name: str,
         records: Records,
-        secret: bytes,
+        secret: bytes | Secrets,
         ledger: Ledger,
         policy: Policy | None = None,
         ownership: Ownership | None = None,
     ) -> None:
         """`ownership` says whose rows they are, where one person has several."""
-        if len(secret) != SECRET_BYTES:
-            raise InvalidParameter(f"a party's secret key has {SECRET_BYTES} bytes")
         if ownership is not None and len(ownership.owners) != records.people:
             raise InvalidParameter("every row has an owner")
         self.name = name
@@ -97,7 +88,7 @@ class Party:
         self.ledger = ledger
         self.policy = policy or Policy()
         self.ownership = ownership
-        self._secret = secret
+        self._secrets = secret if isinstance(secret, Secrets) else Secrets("", {"": secret})
 
     @property
     def people(self) -> int:
@@ -116,17 +107,23 @@ class Party:
         """Charge, draw and return one report for each person of the cohort."""
         return self.charged(request, cohort)(cohort)
 
-    def charged(self, request: Request, cohort: Cohort) -> Draw:
+    def charged(self, request: Request, cohort: Cohort, caller: str = "") -> Draw:
         """Charge for the whole cohort at once; what is returned draws the reports of any part of it."""
+        self.policy.require_caller(caller)
         randomizer = request.randomizer
         question = Question.asked(request.query, self.records.schema, randomizer)
-        if isinstance(randomizer, MEMOISED):
-            return self._remembered(request, question, randomizer, cohort)
+        self.policy.require_columns(question.columns)
         name = request.digest(question.text)
-        self._charge(name, cohort, randomizer.epsilon, question.about(randomizer))
-        key = derive_key(self._secret, b"reports", name)
+        if (
+            self.policy.by_content
+        ):  # with the records' state: once they have changed, the same question is a new one
+            name = digest(request.content_digest(question.text), self.state())
+        if isinstance(randomizer, MEMOISED):
+            return self._remembered(request, question, randomizer, cohort, caller)
+        secret = self._charge(name, cohort, randomizer.epsilon, question.about(randomizer), caller)
+        key = derive_key(secret, b"reports", name)
         return lambda part: randomizer.randomize(
-            question.inputs(self._of(part, name)), LanedSource(key, part.lanes())
+            question.inputs(self._of(part, name, secret)), LanedSource(key, part.lanes())
         )
 
     def _remembered(
@@ -135,59 +132,61 @@ class Party:
         question: Question,
         randomizer: MemoisedUnary | MemoisedHashing,
         cohort: Cohort,
+        caller: str,
     ) -> Draw:
         """Reports from permanent answers, charged once for each state of the records and not for each request.
 
         Any number of reports costs a person epsilon_permanent for each distinct value; a new state of the records may have
         a new value for anybody, so it is charged to everybody, and has fresh coins for the second round.
         """
-        name, state = request.memo_digest(question.text), self.state()
-        self._charge(digest(name, state), cohort, randomizer.epsilon_permanent, question.about(randomizer))
-        memo = Memo(randomizer, self._secret, name)
-        key = derive_key(self._secret, b"renewed reports", request.digest(question.text), state)
+        name, state = request.content_digest(question.text), self.state()
+        charge = digest(b"memo", name, state)
+        secret = self._charge(
+            charge, cohort, randomizer.epsilon_permanent, question.about(randomizer), caller
+        )
+        memo = Memo(randomizer, secret, name)
+        key = derive_key(secret, b"renewed reports", request.digest(question.text), state)
 
         def draw(part: Cohort) -> Reports:
             people = np.asarray(part.lanes(), dtype=np.int64)
-            return memo.report(
-                people, question.inputs(self._of(part, name)), LanedSource(key, part.lanes())
-            )
+            values = question.inputs(self._of(part, name, secret))
+            return memo.report(people, values, LanedSource(key, part.lanes()))
 
         return draw
 
-    def share(self, collection: Collection, cohort: Cohort) -> list[ShareBatch]:
+    def share(self, collection: Collection, cohort: Cohort, caller: str = "") -> list[ShareBatch]:
         """Charge, encode and split the values of the cohort: one batch for each share server."""
+        self.policy.require_caller(caller)
         query = StatisticalQuery.parse(collection.query, self.records.schema)
+        self.policy.require_columns(query.columns)
+        self.policy.require_batch(collection.minimum_batch)
         if query.kind != "bit" and collection.resolution == 1:
             raise InvalidParameter("this query has values between 0 and 1: it needs a collection on a grid")
-        if collection.minimum_batch < self.policy.minimum_batch:
-            raise PolicyRefused(f"the minimum batch must be at least {self.policy.minimum_batch}")
         if collection.people_of(self.name) != self.people:
             raise InvalidParameter("the collection is wrong about how many people this party speaks for")
-        name = collection.digest
-        self._charge(
-            name, cohort, collection.epsilon, f"{collection.plan.value} collection of {query.text}"
-        )
-        values = query.encode(self._of(cohort, name), collection.resolution)
-        coins = LanedSource(derive_key(self._secret, b"shares", name), cohort.lanes())
+        name, purpose = collection.digest, f"{collection.plan.value} collection of {query.text}"
+        secret = self._charge(name, cohort, collection.epsilon, purpose, caller)
+        values = query.encode(self._of(cohort, name, secret), collection.resolution)
+        coins = LanedSource(derive_key(secret, b"shares", name), cohort.lanes())
         shares = additive.split(values, len(collection.servers), coins)
         return [ShareBatch(name, self.name, cohort, part) for part in shares]
 
-    def _charge(self, name: bytes, cohort: Cohort, cost: Epsilon, purpose: str) -> None:
+    def _charge(self, name: bytes, cohort: Cohort, cost: Epsilon, purpose: str, caller: str) -> bytes:
+        """Charge, and return the secret that the coins of this request are derived from."""
         if cohort.stop > self.people:
             raise UnknownIndex(
                 f"the cohort ends at {cohort.stop}, but the party holds {self.people} people"
             )
-        if cost > self.policy.largest_epsilon:
-            raise PolicyRefused(
-                f"this report would cost epsilon {cost}; the party allows {self.policy.largest_epsilon} a request"
-            )
-        self.ledger.charge(Charge(name, self.state(), cohort, cost, purpose))
+        self.policy.require_cohort(cohort)
+        self.policy.require_cost(cost)
+        charge = Charge(name, self.state(), cohort, cost, purpose, caller, self._secrets.current)
+        return self._secrets.key(self.ledger.charge(charge).key)
 
-    def _of(self, cohort: Cohort, name: bytes) -> Records:
+    def _of(self, cohort: Cohort, name: bytes, secret: bytes) -> Records:
         """The rows that answer for these people; of several, one that depends on the request and not on the rows."""
         selection = cohort.selection()
         if self.ownership is not None and self.ownership.rows == "sample":
-            coins = LanedSource(derive_key(self._secret, b"rows", name), cohort.lanes())
+            coins = LanedSource(derive_key(secret, b"rows", name), cohort.lanes())
             words = coins.raw(np.uint64, len(cohort.lanes()))
             return self.records.take(self.ownership.sampled(selection, words))
         if isinstance(selection, slice):

@@ -23,7 +23,7 @@ import numpy as np
 
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, Records, Schema
 from localdp.errors import InvalidParameter, QueryRefused
-from localdp.queries.expressions import Column, Expression, Vector
+from localdp.queries.expressions import Column, Expression, Vector, columns_of
 from localdp.queries.parser import parse
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.text import to_text
@@ -58,6 +58,7 @@ class Question:
     """A query that was checked against a schema and a randomizer."""
 
     text: str  # canonical
+    columns: frozenset[str]  # that it looks at
     inputs: Callable[[Records], Values]  # from records to the randomizer's inputs
 
     def about(self, randomizer: LocalRandomizer) -> str:
@@ -68,7 +69,7 @@ class Question:
     def asked(cls, text: str, schema: Schema, randomizer: LocalRandomizer) -> Question:
         """The question of a request, or a refusal."""
         expression = parse(text)
-        return cls(to_text(expression), _inputs(expression, schema, randomizer))
+        return cls(to_text(expression), columns_of(expression), _inputs(expression, schema, randomizer))
 
 
 def category_size(expression: Expression, schema: Schema) -> int:

@@ -14,7 +14,7 @@ from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.errors import ShareMismatch
+from localdp.errors import ShareMismatch, TooFewReports
 from localdp.oracles.curator import sum_answer
 from localdp.oracles.definition import Answer, Cost, checked_round, resolution_of
 from localdp.oracles.lr import cohorts_by_party
@@ -71,6 +71,11 @@ def run_collection(servers: ShareServers, collection: Collection, cohort: Cohort
     if len(set(holdings)) != 1:
         raise ShareMismatch(
             "the share servers do not hold shares of the same reports; nothing was released"
+        )
+    if not collection.minimum_batch <= holdings[0].reports <= collection.people:
+        raise TooFewReports(
+            f"the servers hold {holdings[0].reports} reports; the collection is for {collection.minimum_batch}"
+            f" to {collection.people}"
         )
     released = servers.release(collection, holdings[0].accepted)
     return additive.combine(released), holdings[0].reports

@@ -90,13 +90,17 @@ class OptimalLocalHashing:
 
     def respond(self, seeds: Words, values: Values, source: RandomSource) -> Reports:
         """Reports under given seeds, which must be uniform and independent of the items to be of any use."""
-        own = bucket_of(seeds, checked_fingerprints(values), self.number)
-        kept = source.bernoulli(self.keep, len(own))
-        offsets = source.below(self.number - 1, len(own)) + np.uint64(1)
-        moved = own + offsets * ~kept
-        reports = np.empty(len(own), REPORT)
+        items = checked_fingerprints(values)
+        kept = source.bernoulli(self.keep, len(items))
+        steps = source.below(self.number - 1, len(items))
+        reports = np.empty(len(items), REPORT)
         reports["seed"] = seeds
-        reports["bucket"] = moved - np.uint64(self.number) * (moved >= self.number)
+        for start in range(0, len(items), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            moved = (steps[part] + np.uint64(1)) * (~kept[part]).astype(np.uint64)
+            moved += bucket_of(seeds[part], items[part], self.number)
+            moved -= (moved >= self.number).astype(np.uint64) * np.uint64(self.number)
+            reports["bucket"][part] = moved
         return reports
 
     def law(self, value: int, seed: int = 0) -> dict[Hashable, Fraction]:

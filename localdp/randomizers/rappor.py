@@ -85,8 +85,13 @@ class TwoRounds:
 
     def instantaneous(self, rows: Bits, source: RandomSource) -> Bits:
         """What is sent for remembered rows."""
-        thresholds = np.where(rows.ravel(), np.uint64(self.high), np.uint64(self.low))
-        return source.bernoulli(thresholds, rows.size).reshape(rows.shape)
+        # Both coins for every bit: the same work for all, and no threshold of 64 bits for each of them.
+        high = source.bernoulli(self.high, rows.size).reshape(rows.shape)
+        sent = source.bernoulli(self.low, rows.size).reshape(rows.shape)
+        high ^= sent
+        high &= rows
+        sent ^= high
+        return sent
 
     def row_law(self, ones: set[int], width: int) -> Iterator[tuple[tuple[int, ...], Fraction]]:
         """The exact law of one report, for an item with these ones."""

@@ -17,7 +17,8 @@ alike, so that a set of the wanted size is uniform.
 
 Claim.  Given that x is kept (or not), the other items are a uniform subset of the other inputs: all of them are treated
 alike, and a is independent of which are kept.  Everybody draws the same number of coins, in the same places, except from a
-stream.  Checked exactly through every coin in tests/unit/randomizers/test_subset_selection.py.
+stream.  Checked exactly through every coin in tests/unit/randomizers/test_subset_selection.py, and from a stream as a
+sample in tests/unit/randomizers/test_subsets_from_a_stream.py.
 """
 
 from collections.abc import Iterator
@@ -112,7 +113,7 @@ def _sizes(marks: Bits) -> Integers:
     whole = marks.shape[1] // 8 * 8
     # Eight columns at a time, a byte for each: 255 words at most add up without a carry.
     words = np.ascontiguousarray(marks[:, :whole]).view(np.uint64)
-    sizes = np.count_nonzero(marks[:, whole:], axis=1)
+    sizes: Integers = np.count_nonzero(marks[:, whole:], axis=1).astype(np.int64)
     for start in range(0, words.shape[1], 255):
         lanes = np.add.reduce(words[:, start : start + 255], axis=1)
         sizes += lanes.view(np.uint8).reshape(-1, 8).sum(axis=1, dtype=np.int64)

@@ -11,7 +11,8 @@ that a test which forces the bytes tests the code that production runs.
 
 Claim.  Every primitive has exactly the law of its contract if the bytes are uniform and independent.
 **Not constant work**: a tie costs time.  That is for simulators and servers; an agent uses `lanes.py`.
-Checked in tests/contract/test_random_source.py, and byte by byte in tests/unit/randomness/test_stream.py.
+Checked in tests/contract/test_random_source.py, and byte by byte in tests/unit/randomness/test_stream.py and
+test_bernoulli_bytes.py.
 """
 
 from abc import ABC, abstractmethod

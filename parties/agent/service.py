@@ -20,7 +20,8 @@ from localdp.errors import DeadlineMissed, InvalidParameter
 from localdp.oracles.party import Draw, Party, Request
 from localdp.sharing.share_server import ShareBatch
 from parties import codec
-from parties.serving import CHANNEL_OPTIONS, CHUNK_BYTES
+from parties.identity import Identity, peer_name
+from parties.serving import CHUNK_BYTES, open_aio_channel
 from parties.shares.client import upload
 from parties.status import answering, error_of, streaming
 from parties.wire.v1 import oracle_pb2 as pb
@@ -37,9 +38,12 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
     """Serves one party."""
 
-    def __init__(self, party: Party, share_servers: Mapping[str, str]) -> None:
+    def __init__(
+        self, party: Party, share_servers: Mapping[str, str], identity: Identity | None = None
+    ) -> None:
         """`share_servers` gives the address of each share server that the party is willing to upload to."""
         self._party = party
+        self._identity = identity
         self._addresses = dict(share_servers)
         self._channels: dict[str, grpc.aio.Channel] = {}
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="party")
@@ -72,7 +76,8 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
     ) -> AsyncIterator[pb.RandomizeResponse]:
         """Reports of a cohort, in parts."""
         asked, cohort = codec.request_from_wire(request)
-        draw = await self._work(context, lambda: self._party.charged(asked, cohort))
+        caller = peer_name(context) or ""
+        draw = await self._work(context, lambda: self._party.charged(asked, cohort, caller))
         for part in cohort.parts(reports_per_part(asked)):
             yield await self._work(context, functools.partial(_packed, asked, draw, part))
 
@@ -82,7 +87,8 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         collection = codec.collection_from_wire(request.collection)
         cohort = codec.cohort_from_wire(request.cohort)
         channels = [self._channel(name) for name in collection.servers]
-        batches = await self._work(context, lambda: self._party.share(collection, cohort))
+        caller = peer_name(context) or ""
+        batches = await self._work(context, lambda: self._party.share(collection, cohort, caller))
         counts = await asyncio.gather(
             *(
                 self._upload(channel, name, batch)
@@ -104,9 +110,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         if server not in self._addresses:
             raise InvalidParameter("the collection names a share server that this party does not upload to")
         if server not in self._channels:
-            self._channels[server] = grpc.aio.insecure_channel(
-                self._addresses[server], options=CHANNEL_OPTIONS
-            )
+            self._channels[server] = open_aio_channel(self._addresses[server], self._identity)
         return self._channels[server]
 
     async def _upload(self, channel: grpc.aio.Channel, name: str, batch: ShareBatch) -> int:

@@ -15,7 +15,7 @@ from parties.command.options import whole_number
 from parties.command.output import print_ok, stdout_console
 from parties.report.wording import MISSING, number
 
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+_UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _cells(choice: Choice, candidate: Candidate) -> list[str]:
         *head,
         number(candidate.variance),
         f"{choice.standard_error(candidate):.2g}",
-        f"{candidate.variance / choice.optimum:.3f}",
+        _ratio(candidate.variance / choice.optimum),
         f"{candidate.private_bits}{public}",
         _duration(candidate.decode_seconds),
     ]
@@ -111,4 +111,8 @@ def _duration(seconds: float) -> str:
     """Two digits and a unit."""
     size, unit = next((pair for pair in _UNITS if seconds >= pair[0]), _UNITS[-1])
     scaled = seconds / size
-    return f"{scaled:.2g} {unit}" if scaled < 100 else f"{scaled:,.0f} {unit}"
+    return f"{scaled:.0f} {unit}" if 100 <= scaled < 1000 else f"{scaled:.2g} {unit}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3f}" if value < 1000 else f"{value:.1e}"

@@ -75,6 +75,11 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
     errors.RecordsChanged: Outcome(
         "records_changed", ExitCode.FAILED, "send a new request: it is charged again, on the records of now"
     ),
+    errors.KeyRetired: Outcome(
+        "key_retired",
+        ExitCode.FAILED,
+        "send a new request: it is charged again, and drawn with the new key",
+    ),
     errors.PolicyRefused: Outcome(
         "policy_refused", ExitCode.FAILED, "stay within the party's policy, or ask its operator"
     ),

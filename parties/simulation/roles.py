@@ -12,7 +12,8 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
-from localdp.oracles.party import Party, Policy
+from localdp.oracles.party import Party
+from localdp.oracles.policy import Policy
 from localdp.sharing.share_server import ShareServer
 
 HOST = "127.0.0.1"

@@ -86,7 +86,9 @@ EVERY_SHAPE: list[tuple[str, LocalRandomizer]] = [
 ]
 
 
-@pytest.mark.parametrize(("query", "randomizer"), EVERY_SHAPE, ids=lambda part: getattr(part, "canonical", part))
+@pytest.mark.parametrize(
+    ("query", "randomizer"), EVERY_SHAPE, ids=lambda part: getattr(part, "canonical", part)
+)
 def test_reports_of_every_shape_are_bit_identical_over_grpc(
     in_process: InProcessLROracle, simulation: Simulation, query: str, randomizer: LocalRandomizer
 ) -> None:

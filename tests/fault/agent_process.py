@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import Charge, Ledger, MemoryLedger
+from localdp.accounting.ledger import Charge, Ledger, MemoryLedger, Receipt
 from localdp.oracles.party import Party
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.serving import start_server
@@ -36,7 +36,7 @@ class DyingLedger:
     def limit(self) -> Epsilon:
         return self._ledger.limit
 
-    def charge(self, charge: Charge) -> bool:
+    def charge(self, charge: Charge) -> Receipt:
         taken = self._ledger.charge(charge)
         if taken:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -57,9 +57,9 @@ class _Deferred:
     def limit(self) -> Epsilon:
         return self._ledger.limit
 
-    def charge(self, charge: Charge) -> bool:
+    def charge(self, charge: Charge) -> Receipt:
         self._owed.append(charge)
-        return True
+        return Receipt(True, charge.key)
 
     def settle(self) -> None:
         """Take what is owed."""

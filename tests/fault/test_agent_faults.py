@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
-from localdp.accounting.ledger import Charge, MemoryLedger
+from localdp.accounting.ledger import Charge, MemoryLedger, Receipt
 from localdp.cohorts import Cohort
 from localdp.domains import BitDomain, Records, Schema
 from localdp.errors import DeadlineMissed, InvalidParameter, MalformedReport, Unreachable
@@ -143,7 +143,7 @@ def test_parties_of_different_schemas_are_not_asked_together() -> None:
 class Leaking(MemoryLedger):
     """A ledger that fails in a way nobody foresaw, with a record in the exception."""
 
-    def charge(self, charge: Charge) -> bool:
+    def charge(self, charge: Charge) -> Receipt:
         raise ZeroDivisionError(CANARY)
 
 
@@ -172,7 +172,7 @@ class Gate(MemoryLedger):
         self.reached = threading.Event()
         self.open = threading.Event()
 
-    def charge(self, charge: Charge) -> bool:
+    def charge(self, charge: Charge) -> Receipt:
         self.reached.set()
         assert self.open.wait(30)
         return super().charge(charge)

@@ -13,17 +13,19 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import Charge, MemoryLedger
+from localdp.accounting.ledger import Charge, MemoryLedger, Receipt
 from localdp.cohorts import Cohort, Split
 from localdp.domains import Records
 from localdp.errors import BudgetExhausted, RecordsChanged
-from localdp.oracles.party import Party, Policy, Request
+from localdp.oracles.party import Party, Request
+from localdp.oracles.policy import Policy
 from localdp.randomizers.definition import Reports
 from parties.agent.ledger import SqliteLedger
 from tests.support.federations import KEYRING, people, request
@@ -43,17 +45,17 @@ class CrashingLedger(SqliteLedger):
 
     crash: str | None = None
 
-    def charge(self, charge: Charge) -> bool:
+    def charge(self, charge: Charge) -> Receipt:
         taken = super().charge(charge)
         if self.crash == "after the commit":
             raise Crash
         return taken
 
-    def _insert(self, charge: Charge) -> int:
-        number = super()._insert(charge)
+    def _insert(self, charge: Charge, stamp: int) -> tuple[int, int, bytes]:
+        last = super()._insert(charge, stamp)
         if self.crash == "before the commit":
             raise Crash
-        return number
+        return last
 
 
 MakeParty = Callable[[Path, Records], Party]
@@ -211,11 +213,9 @@ def _fresh_coins(path: Path, records: Records) -> Party:
 class _ChargesTheFirstOnly(CrashingLedger):
     """Takes a request to be paid by everybody once anybody has paid for it."""
 
-    def _insert(self, charge: Charge) -> int:
+    def _insert(self, charge: Charge, stamp: int) -> tuple[int, int, bytes]:
         first = charge.cohort.start
-        return super()._insert(
-            Charge(charge.request, charge.records, Cohort(first, first + 1), charge.cost, charge.purpose)
-        )
+        return super()._insert(replace(charge, cohort=Cohort(first, first + 1)), stamp)
 
 
 def _charges_one(path: Path, records: Records) -> Party:
@@ -226,7 +226,7 @@ def _charges_one(path: Path, records: Records) -> Party:
 class _IgnoresRecords(CrashingLedger):
     """Answers a repeated request from other records."""
 
-    def charge(self, charge: Charge) -> bool:
+    def charge(self, charge: Charge) -> Receipt:
         return super().charge(Charge(charge.request, b"any", charge.cohort, charge.cost, charge.purpose))
 
 

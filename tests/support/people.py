@@ -5,7 +5,8 @@ from localdp.accounting.ledger import Ledger, MemoryLedger
 from localdp.domains import Records
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt, made_up_people
-from localdp.oracles.party import Party, Policy
+from localdp.oracles.party import Party
+from localdp.oracles.policy import Policy
 from localdp.sharing.share_server import ShareServer
 
 KEYRING = Keyring.insecurely_seeded(2026)

@@ -7,7 +7,8 @@ from localdp.accounting.ledger import MemoryLedger
 from localdp.cohorts import Cohort
 from localdp.domains import BitDomain, Ownership, Records, Schema
 from localdp.errors import BudgetExhausted, InvalidParameter, InvalidRecord
-from localdp.oracles.party import Party, Policy, Request
+from localdp.oracles.party import Party, Request
+from localdp.oracles.policy import Policy
 from localdp.randomizers.one_bit import binary_randomized_response
 from tests.support.people import KEYRING, ONE
 

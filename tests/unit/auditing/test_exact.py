@@ -119,6 +119,6 @@ def test_the_largest_ratio_names_its_inputs() -> None:
 
 def test_what_cannot_be_followed_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="paths"):
-        exact_audit(SymmetricUnaryEncoding(EPSILON, 40))
+        exact_audit(SymmetricUnaryEncoding(EPSILON, 1 << 16), [0, 1])
     with pytest.raises(InvalidParameter, match="two inputs"):
         exact_audit(K_ARY, [0])

@@ -51,6 +51,14 @@ def test_twice_the_epsilon_is_refuted(name: str) -> None:
     assert sampled(epsilon_times(name, sound, 2), tried(name, sound)).verdict == "violated"
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", NAMES)
+def test_a_quarter_more_than_claimed_is_refuted_by_more_trials(name: str) -> None:
+    sound = small(name)
+    twin = epsilon_times(name, sound, 1.25)
+    assert sampled(twin, tried(name, sound), seed=5, trials=100_000).verdict == "violated"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_an_item_that_is_kept_is_refuted(name: str) -> None:
     sound = small(name)

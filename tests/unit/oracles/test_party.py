@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import Charge, MemoryLedger
+from localdp.accounting.ledger import Charge, MemoryLedger, Receipt
 from localdp.cohorts import Cohort, Split
 from localdp.errors import (
     BudgetExhausted,
@@ -16,7 +16,8 @@ from localdp.errors import (
     StorageFailed,
     UnknownIndex,
 )
-from localdp.oracles.party import Party, Policy, Request
+from localdp.oracles.party import Party, Request
+from localdp.oracles.policy import Policy
 from localdp.randomizers.one_bit import OneBitRandomizer, binary_randomized_response
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.noise_plans import NoisePlan
@@ -72,7 +73,7 @@ def test_parties_with_different_keys_share_no_coins() -> None:
 
 
 class BrokenDisk(MemoryLedger):
-    def charge(self, charge: Charge) -> bool:
+    def charge(self, charge: Charge) -> Receipt:
         raise StorageFailed("the disk is full")
 
 

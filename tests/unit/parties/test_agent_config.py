@@ -56,8 +56,8 @@ def test_everything_that_can_be_said_is_understood(tmp_path: Path) -> None:
     assert config.data == tmp_path / "patients.csv"
     assert config.schema.names == ("smoker", "age", "ward")
     assert (config.budget, config.budget_per_day) == (Epsilon.requested(10), Epsilon.requested("0.5"))
-    assert config.columns == {"smoker", "age"}
-    assert config.aggregators == {"analyst"}
+    assert config.columns == frozenset({"smoker", "age"})
+    assert config.aggregators == frozenset({"analyst"})
     assert config.share_servers == {"server-0": "127.0.0.1:7001"}
     assert (config.minimum_cohort, config.minimum_batch) == (100, 50)
 

@@ -54,8 +54,8 @@ def test_what_was_spent_is_there_after_reopening(tmp_path: Path) -> None:
         before = ledger.spent()
     with opened(path) as ledger:
         assert np.array_equal(ledger.spent(), before)
-        assert ledger.charge(charge(1, 0, 3)) is False
-        assert ledger.charge(charge(2, split=split)) is False
+        assert not ledger.charge(charge(1, 0, 3))
+        assert not ledger.charge(charge(2, split=split))
         assert np.array_equal(ledger.spent(), before)
     assert before.sum() == COST.nanonats * (3 + len(Cohort(0, PEOPLE, split).lanes()))
 
@@ -76,8 +76,8 @@ def test_two_objects_on_one_file_share_one_budget(tmp_path: Path) -> None:
         for ledger in (one, other):
             with pytest.raises(BudgetExhausted):
                 ledger.charge(charge(3))
-            assert ledger.charge(charge(1)) is False
-            assert ledger.charge(charge(2)) is False
+            assert not ledger.charge(charge(1))
+            assert not ledger.charge(charge(2))
             assert ledger.spent().tolist() == [2 * COST.nanonats] * PEOPLE
     assert rows(path) == 2
 
@@ -85,12 +85,10 @@ def test_two_objects_on_one_file_share_one_budget(tmp_path: Path) -> None:
 def test_a_repeated_request_costs_nothing_and_adds_no_row(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
     with opened(path) as ledger:
-        assert ledger.charge(charge(1)) is True
+        assert ledger.charge(charge(1))
         for start in range(PEOPLE):  # parts of those who paid, each another cohort
-            assert ledger.charge(charge(1, start, start + 1)) is False
-            assert (
-                ledger.charge(charge(1, 0, PEOPLE, split=Split(bytes(15) + bytes([start]), 3, 0))) is False
-            )
+            assert not ledger.charge(charge(1, start, start + 1))
+            assert not ledger.charge(charge(1, 0, PEOPLE, split=Split(bytes(15) + bytes([start]), 3, 0)))
         assert ledger.spent().tolist() == [COST.nanonats] * PEOPLE
     assert rows(path) == 1
 
@@ -114,7 +112,7 @@ def test_a_charge_that_one_person_cannot_pay_is_taken_from_nobody(tmp_path: Path
         with pytest.raises(BudgetExhausted):
             ledger.charge(charge(3))
         assert np.array_equal(ledger.spent(), before)
-        assert ledger.charge(charge(4, 0, 7)) is True
+        assert ledger.charge(charge(4, 0, 7))
     assert rows(path) == 3
 
 
