@@ -12,7 +12,8 @@ same script code in a process of its own, right after.  Same Zipf data, 1,024 in
 - opendp and diffprivlib have no aggregator for bits, categories and means, so that there is nothing to compare there;
   and pure-ldp's decoder of Bloom filters (LASSO) takes minutes at this size, so that it is left out.
 
-Run with `python -m benchmarks.peers`.  Without network and without the environments, the rows are absent.
+Run with `python -m benchmarks.peers`.  Without network and without the environments, a
+single row for each method says that it is absent.
 """
 
 from __future__ import annotations
@@ -114,13 +115,20 @@ def peers() -> list[Row]:
             python = _installed(peer)
         except Absent as absent:
             print(f"{peer.name}: absent, and so are its {len(jobs)} methods: {absent}")
+            rows += [_absent_row(peer, job, absent) for job in jobs]
             continue
         for job in jobs:
             try:
                 rows += _compared(peer, job, python)
             except Absent as absent:
                 print(f"{peer.name}, {job.method}: absent: {absent}")
+                rows.append(_absent_row(peer, job, absent))
     return rows
+
+
+def _absent_row(peer: Peer, job: Job, reason: Absent) -> Row:
+    """Nothing was measured: no target is met or missed."""
+    return row_of(f"ABSENT: {peer.name}, {job.method}", 0.0, "absent", str(reason), 0.0, None)
 
 
 def _installed(peer: Peer) -> Path:

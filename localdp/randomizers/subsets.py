@@ -11,9 +11,9 @@ column stands for x and the one before it for a uniformly chosen other item a:
 
 From a stream of bytes, which need not be read in fixed work, the same law is drawn four times faster.  In a frame of d - 1
 columns, every item is taken with a probability somewhat below w / d, again from the start by whoever has more than w
-items (w - 1 if x is kept); those who have fewer take as many uniform items, with repetition, as they lack, until they
-lack none.  Whether to start again and how many to take depends on the size of the set alone, and all items are treated
-alike, so that a set of the wanted size is uniform.
+items (w - 1 if x is kept); those who have fewer take uniform items, with repetition, as many as they lack and then one at
+a time, until they lack none.  Whether to start again and how many to take depends on the size of the set alone, and all
+items are treated alike, so that a set of the wanted size is uniform.
 
 Claim.  Given that x is kept (or not), the other items are a uniform subset of the other inputs: all of them are treated
 alike, and a is independent of which are kept.  Everybody draws the same number of coins, in the same places, except from a
@@ -33,7 +33,7 @@ from localdp.randomness.source import WORD_RANGE, Bits, Integers, RandomSource
 from localdp.randomness.stream import StreamSource
 
 _BLOCK_CELLS = 1 << 21  # people are served in blocks whose marks stay in cache
-_FILLED_CELLS = 1 << 20
+_ROUNDS_OF_MANY = 2
 _FEWEST_INPUTS_FOR_FILLING = 192  # below, the fixed work is less
 _LARGEST_DRAW = 1 << 32  # several small draws come from one, as long as repeating it stays improbable
 
@@ -56,7 +56,7 @@ def transposed_subsets(
         marks[:, -2], marks[:, -1] = ~kept[part], kept[part]
         _exchange(marks, other[part].astype(np.int64), inputs - 2)
         _exchange(marks, truth[part], inputs - 1)
-        chosen[part] = _marked(marks, size)
+        chosen[part] = _marked(marks, size, chosen.dtype)
     return chosen
 
 
@@ -65,13 +65,13 @@ def _filled_subsets(
 ) -> Unsigned:
     """The same, from a stream."""
     chosen = np.empty((len(truth), size), unsigned_type(bits_below(inputs)))
-    step = max(1, _FILLED_CELLS // inputs)
+    step = max(1, _BLOCK_CELLS // inputs)
     for start in range(0, len(truth), step):
         part = slice(start, start + step)
         marks = _filled(size - kept[part].astype(np.int64), inputs, size, source)
         marks[:, -1] = kept[part]
         _exchange(marks, truth[part], inputs - 1)
-        chosen[part] = _marked(marks, size)
+        chosen[part] = _marked(marks, size, chosen.dtype)
     return chosen
 
 
@@ -97,15 +97,19 @@ def _independent(threshold: int, people: int, inputs: int, source: StreamSource)
 
 
 def _fill_up(marks: Bits, wanted: Integers, lacking: Integers, source: StreamSource) -> None:
-    """Mark uniform columns but the last, as many as each row lacks, until none lacks any."""
+    """Mark uniform columns but the last, until no row lacks any."""
     people, inputs = marks.shape
-    flat, rows = marks.reshape(-1), np.arange(people)
-    while rows.size:
+    flat, first = marks.reshape(-1), np.arange(people) * inputs
+    for _ in range(_ROUNDS_OF_MANY):  # as many as each row lacks; some are marked already, or twice
         places = source.below(inputs - 1, int(lacking.sum())).view(np.int64)
-        places += np.repeat(rows * inputs, lacking)
+        places += np.repeat(first, lacking)
         flat[places] = True
-        lacking = wanted[rows] - _sizes(marks if len(rows) == people else marks[rows])
-        rows, lacking = rows[lacking > 0], lacking[lacking > 0]
+        lacking = wanted - _sizes(marks)
+    while (more := lacking > 0).any():  # then one at a time, which needs no counting
+        first, lacking = first[more], lacking[more]
+        places = source.below(inputs - 1, len(first)).view(np.int64) + first
+        lacking -= ~flat[places]
+        flat[places] = True
 
 
 def _sizes(marks: Bits) -> Integers:
@@ -168,11 +172,12 @@ def _exchange(marks: Bits, column: NDArray[Any], fixed: int) -> None:
     marks[:, fixed] = held
 
 
-def _marked(marks: Bits, size: int) -> Integers:
+def _marked(marks: Bits, size: int, kind: np.dtype[Any]) -> Unsigned:
     """The marked columns of each row, in increasing order; every row has `size` of them."""
-    places = np.flatnonzero(marks).reshape(len(marks), size)
-    places -= np.arange(len(marks))[:, None] * marks.shape[1]
-    return places
+    # A type that holds every column may forget the higher bits of the places in the whole: they cancel.
+    items: Unsigned = np.flatnonzero(marks).reshape(len(marks), size).astype(kind)
+    items -= (np.arange(len(marks)) * marks.shape[1]).astype(kind)[:, None]
+    return items
 
 
 def bitmaps_of(reports: NDArray[Any], inputs: int) -> NDArray[np.uint8]:
@@ -193,5 +198,5 @@ def items_of(bitmaps: NDArray[np.uint8], inputs: int, size: int, kind: np.dtype[
     step = max(1, _BLOCK_CELLS // inputs)
     for start in range(0, len(bitmaps), step):
         marks = np.unpackbits(bitmaps[start : start + step], axis=1, count=inputs).view(np.bool_)
-        items[start : start + step] = _marked(marks, size)
+        items[start : start + step] = _marked(marks, size, kind)
     return items

@@ -22,6 +22,7 @@ minimum_cohort = 100           # people in one request
 minimum_batch = 100            # reports in one collection by share servers
 columns = ["smoker", "age"]    # what may be asked about (all, if not given)
 aggregators = ["analyst"]      # names in the certificates of those who may ask (anybody on loopback, if not given)
+by_content = false             # true: the same question always has the same report, whoever asks it
 
 [storage]
 directory = "state"            # the ledger and the secret key live here
@@ -83,6 +84,7 @@ class AgentConfig:
     minimum_batch: int
     columns: frozenset[str] | None
     aggregators: frozenset[str] | None
+    by_content: bool
     storage: Path
     address: str
     share_servers: Mapping[str, str] = field(default_factory=dict)
@@ -128,6 +130,7 @@ class _Reader:
             minimum_batch=self._count("policy", "minimum_batch", 2),
             columns=self._names("policy", "columns"),
             aggregators=self._names("policy", "aggregators"),
+            by_content=self._flag("policy", "by_content"),
             storage=self._beside(self._take("storage", "directory", str, "state")),
             address=self._take("listen", "address", str, "127.0.0.1:0"),
             share_servers=self._addresses(),
@@ -192,6 +195,13 @@ class _Reader:
         value: int = self._take(section, key, int, default)
         if not 1 <= value <= 1 << 32:
             raise self._wrong(f"{section}.{key}", "a whole number from 1 on")
+        return value
+
+    def _flag(self, section: str, key: str) -> bool:
+        table = self._table.get(section, {})
+        value = table.pop(key, False) if isinstance(table, dict) else False
+        if not isinstance(value, bool):
+            raise self._wrong(f"{section}.{key}", "true or false")
         return value
 
     def _names(self, section: str, key: str) -> frozenset[str] | None:

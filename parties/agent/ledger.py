@@ -16,12 +16,14 @@ Checked by tests/contract/test_ledger.py, tests/unit/parties/test_sqlite_ledger.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +85,7 @@ class SqliteLedger:
         self._clock = clock
         self._last = 0, 0, _FIRST_LINK  # number, stamp and link of the last row that was booked
         with _storage_errors():
+            _make_private(path)
             self._file = sqlite3.connect(
                 path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
@@ -177,6 +180,12 @@ def read_entries(file: sqlite3.Connection, after: int = 0, link: bytes = _FIRST_
         yield entry
 
 
+def _make_private(path: Path) -> None:
+    """A new ledger is for its owner's eyes; SQLite gives its companion files the same mode."""
+    if not path.exists():
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+
+
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """A ledger to look at; it is neither made nor changed."""
     with _storage_errors():
@@ -212,9 +221,28 @@ def _link(before: bytes, charge: Charge, stamp: int) -> bytes:
     )
 
 
+def chained(entries: Iterable[Mapping[str, Any]]) -> str:
+    """The last link of exported entries, computed anew from what they say; in hexadecimal, empty for none."""
+    link = _FIRST_LINK
+    for entry in entries:
+        part = entry.get("split")
+        split = Split(bytes.fromhex(part["seed"]), part["parts"], part["part"]) if part else None
+        charge = Charge(
+            bytes.fromhex(entry["request"]),
+            bytes.fromhex(entry["records"]),
+            Cohort(entry["start"], entry["stop"], split),
+            Epsilon(entry["epsilon_nanonats"]),
+            entry["purpose"],
+            entry["caller"],
+            entry["key"],
+        )
+        link = _link(link, charge, entry["charged_at"])
+    return "" if link == _FIRST_LINK else link.hex()
+
+
 @contextmanager
 def _storage_errors() -> Iterator[None]:
     try:
         yield
-    except (sqlite3.Error, OverflowError) as error:
+    except (sqlite3.Error, OSError, OverflowError) as error:
         raise StorageFailed(f"the ledger could not be read or written ({type(error).__name__})") from error

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from parties.command.owner import agent_app, budget_app, keys_app
+
 app = typer.Typer(
     name="localdp",
     help="Local differential privacy and a secret-shared curator, end to end, over gRPC.",
@@ -21,6 +23,9 @@ parties_app = typer.Typer(
     help="Simulated parties: agents and share servers on this machine.", no_args_is_help=True
 )
 app.add_typer(parties_app, name="parties")
+app.add_typer(agent_app, name="agent")
+app.add_typer(keys_app, name="keys")
+app.add_typer(budget_app, name="budget")
 
 
 class Transport(str, Enum):

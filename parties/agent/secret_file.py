@@ -1,0 +1,91 @@
+"""A party's secret keys on disk: made once, readable by their owner alone, rotated without losing the old ones.
+
+The file is JSON: the name of the current key, all keys by name in hexadecimal, and the key that signs exports of the
+ledger.  Losing it means that requests answered before cannot be answered again (they are refused); it costs no privacy.
+Leaking it does: whoever has a key can undo the coins of every report drawn with it.
+
+Checked in tests/unit/parties/test_secret_file.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from localdp.errors import InvalidParameter
+from localdp.oracles.secrets import SECRET_BYTES, Secrets
+
+FILE_NAME = "secrets.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SecretFile:
+    """What stands in the file."""
+
+    secrets: Secrets
+    signing: bytes = field(repr=False)
+
+    def signer(self) -> Ed25519PrivateKey:
+        """The key that signs exports of the ledger."""
+        return Ed25519PrivateKey.from_private_bytes(self.signing)
+
+
+def make_secrets(directory: Path) -> SecretFile:
+    """New keys from the operating system; existing ones are never overwritten."""
+    path = directory / FILE_NAME
+    if path.exists():
+        raise InvalidParameter(f"{path} exists already; it is not overwritten")
+    directory.mkdir(parents=True, exist_ok=True)
+    made = SecretFile(Secrets("key-1", {"key-1": os.urandom(SECRET_BYTES)}), os.urandom(32))
+    _write(path, made)
+    return made
+
+
+def load_secrets(directory: Path) -> SecretFile:
+    """The keys of a party; a file that others can read is refused."""
+    path = directory / FILE_NAME
+    if not path.is_file():
+        raise InvalidParameter(f"{path} does not exist; make it with `localdp agent init`")
+    if path.stat().st_mode & 0o077:
+        raise InvalidParameter(f"{path} can be read by others; chmod 600 it")
+    try:
+        data = json.loads(path.read_text())
+        keys = {str(name): bytes.fromhex(key) for name, key in data["keys"].items()}
+        return SecretFile(Secrets(data["current"], keys), bytes.fromhex(data["signing"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        # Without the text: it could quote a key.
+        raise InvalidParameter(f"{path} is not a file of secret keys ({type(error).__name__})") from None
+
+
+def rotate_secrets(directory: Path) -> SecretFile:
+    """A new key for new requests; the old ones stay, for requests that were answered with them."""
+    old = load_secrets(directory)
+    name = f"key-{1 + max(_number(name) for name in old.secrets.keys)}"
+    rotated = SecretFile(Secrets(name, {**old.secrets.keys, name: os.urandom(SECRET_BYTES)}), old.signing)
+    _write(directory / FILE_NAME, rotated)
+    return rotated
+
+
+def _number(name: str) -> int:
+    digits = name.rpartition("-")[2]
+    return int(digits) if digits.isdigit() else 0
+
+
+def _write(path: Path, content: SecretFile) -> None:
+    """Whole or not at all, and synced: half a file of keys would be worse than none."""
+    data = {
+        "current": content.secrets.current,
+        "keys": {name: key.hex() for name, key in content.secrets.keys.items()},
+        "signing": content.signing.hex(),
+    }
+    part = path.with_suffix(".part")
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w") as file:
+        json.dump(data, file, indent=2)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)

@@ -1,0 +1,95 @@
+"""`localdp budget`: the ledger, for the person who owns the data."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+
+import numpy as np
+from rich.table import Column, Table
+
+from localdp.accounting.epsilon import NANONATS_PER_NAT
+from localdp.errors import InvalidParameter
+from parties.agent.config import AgentConfig, load_config
+from parties.agent.register import entries_of, entry_data, export, verify
+from parties.agent.run import LEDGER_NAME, party_of
+from parties.agent.secret_file import load_secrets
+from parties.command.output import print_ok, stdout_console
+
+
+def _ledger(config: AgentConfig) -> Path:
+    return config.storage / LEDGER_NAME
+
+
+def run_show(path: Path, json: bool) -> None:
+    """Spending over all people: the owner's summary."""
+    config = load_config(path)
+    entries = entries_of(_ledger(config))
+    spent = party_of(config).ledger.spent() / NANONATS_PER_NAT
+    limit = float(config.budget)
+    data = {
+        "party": config.name,
+        "people": len(spent),
+        "budget": limit,
+        "uses": len(entries),
+        "spent_mean": float(spent.mean()),
+        "spent_most": float(spent.max()),
+        "remaining_least": limit - float(spent.max()),
+        "people_with_nothing_left": int(np.count_nonzero(spent >= limit)),
+    }
+    if json:
+        print_ok(data)
+        return
+    table = Table(title=f"Budget of {config.name}", show_header=False, title_justify="left")
+    table.add_row("people", f"{data['people']:,}")
+    table.add_row("budget of each", f"epsilon {config.budget}")
+    table.add_row("uses so far", f"{data['uses']:,}")
+    table.add_row("spent on average / at most", f"{data['spent_mean']:.6g} / {data['spent_most']:.6g}")
+    table.add_row("left at least", f"{data['remaining_least']:.6g}")
+    table.add_row("people with nothing left", f"{data['people_with_nothing_left']:,}")
+    stdout_console().print(table)
+
+
+def run_history(path: Path, last: int, json: bool) -> None:
+    """The latest uses."""
+    entries = entries_of(_ledger(load_config(path)))[-last:]
+    if json:
+        print_ok({"entries": [entry_data(entry) for entry in entries]})
+        return
+    table = Table("when", "who", "people", "epsilon", Column("what", overflow="fold"))
+    for entry in entries:
+        data = entry_data(entry)
+        part = "" if entry.charge.cohort.split is None else f" (1/{entry.charge.cohort.split.parts})"
+        people = f"{entry.charge.cohort.start}..{entry.charge.cohort.stop - 1}{part}"
+        table.add_row(
+            data["time"][:19], data["caller"] or "-", people, str(entry.charge.cost), data["purpose"]
+        )
+    stdout_console().print(table)
+
+
+def run_export(path: Path, out: Path, json: bool) -> None:
+    """The signed register, into a file."""
+    config = load_config(path)
+    document = export(config.name, entries_of(_ledger(config)), load_secrets(config.storage).signer())
+    out.write_text(json_text.dumps(document, indent=2) + "\n")
+    if json:
+        print_ok(
+            {"out": str(out), "entries": len(document["entries"]), "public_key": document["public_key"]}
+        )
+        return
+    console = stdout_console()
+    console.print(f"{len(document['entries'])} entries written to {out}", soft_wrap=True)
+    console.print(f"public key {document['public_key']}", soft_wrap=True)
+
+
+def run_verify(register: Path, public_key: str, json: bool) -> None:
+    """Whether a register is whole and signed."""
+    try:
+        document, key = json_text.loads(register.read_text()), bytes.fromhex(public_key)
+    except ValueError as error:
+        raise InvalidParameter("a register is JSON, and a public key is hexadecimal") from error
+    entries = verify(document, key)
+    if json:
+        print_ok({"entries": entries, "verified": True})
+    else:
+        stdout_console().print(f"whole and signed: {entries} entries")
