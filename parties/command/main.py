@@ -240,6 +240,26 @@ def audit(
         )
 
 
+@app.command()
+def histogram(
+    column: Annotated[str, typer.Argument(help="A bit, a category or a bounded whole number.")],
+    epsilon: ReportEpsilonOption = "1",
+    connect: Annotated[
+        Path | None, typer.Option(help="Ask running parties: the file of `localdp parties up`.")
+    ] = None,
+    people: Annotated[str, typer.Option(help="How many made-up people, unless connected.")] = "100000",
+    parties: PartiesOption = 4,
+    json: JsonOption = False,
+) -> None:
+    """Estimate the frequencies of all values of a column, in the local model, with the best randomizer for it."""
+    from parties.command.output import reporting
+
+    with reporting(json):
+        from parties.command.histogram import HistogramOptions, run_histogram
+
+        run_histogram(HistogramOptions(column, epsilon, connect, people, parties, json))
+
+
 @parties_app.command("up")
 def parties_up(
     people: Annotated[str, typer.Option(help="How many made-up people there are.")] = "50000",

@@ -1,0 +1,102 @@
+"""`localdp histogram`: the frequencies of a column's values in the local model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.estimation.consistency import norm_sub
+from localdp.experiments.keyring import Keyring
+from localdp.experiments.population import dealt, made_up_people
+from localdp.oracles.histogram import Histogram, ask_histogram
+from localdp.oracles.lr import LROracle
+from parties.command.options import number_of_people
+from parties.command.output import print_ok, stdout_console
+
+MOST_BARS = 40
+_BAR_WIDTH = 30
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramOptions:
+    """The command's options, as typed."""
+
+    column: str
+    epsilon: str
+    connect: Path | None
+    people: str
+    parties: int
+    json: bool
+
+
+def run_histogram(options: HistogramOptions) -> None:
+    """Ask, then print every frequency with its error."""
+    epsilon = Epsilon.requested(options.epsilon)
+    source = Keyring.from_system().source("analyst")
+    with _parties(options, epsilon) as reports:
+        histogram = ask_histogram(reports, options.column, epsilon, source)
+    if options.json:
+        print_ok(histogram_data(histogram))
+        return
+    _print(histogram)
+
+
+@contextmanager
+def _parties(options: HistogramOptions, epsilon: Epsilon) -> Iterator[LROracle]:
+    if options.connect is not None:
+        from parties.command.state import read_state
+        from parties.coordinator import RemoteParties
+
+        with closing(RemoteParties(read_state(options.connect).agents)) as parties:
+            yield parties
+        return
+    from parties.simulation.launcher import Simulation
+
+    people = made_up_people(number_of_people(options.people), Keyring.from_system().source("people"))
+    with Simulation(dealt(people, options.parties), budget=epsilon) as simulation:
+        yield simulation.parties
+
+
+def histogram_data(histogram: Histogram) -> dict[str, Any]:
+    """The histogram for a machine: raw estimates with their errors, and the consistent ones beside them."""
+    frequencies = histogram.frequencies
+    low, high = frequencies.intervals(0.95, simultaneous=True)
+    return {
+        "column": histogram.column,
+        "values": list(histogram.values),
+        "frequencies": frequencies.values.tolist(),
+        "standard_errors": frequencies.standard_errors.tolist(),
+        "simultaneous_95": {"low": low.tolist(), "high": high.tolist()},
+        "consistent": norm_sub(frequencies.values).tolist(),
+        "people": histogram.people,
+        "randomizer": histogram.randomizer.canonical,
+        "epsilon_per_person": float(histogram.randomizer.epsilon),
+    }
+
+
+def _print(histogram: Histogram) -> None:
+    frequencies = histogram.frequencies
+    shown = np.argsort(-frequencies.values)[:MOST_BARS] if len(histogram.values) > MOST_BARS else None
+    order = range(len(histogram.values)) if shown is None else sorted(shown.tolist())
+    most = max(float(frequencies.values.max()), 1e-9)
+    table = Table(histogram.column, "frequency", "", title_justify="left", box=None)
+    for place in order:
+        value = float(frequencies.values[place])
+        bar = "█" * round(max(0.0, value) / most * _BAR_WIDTH)
+        table.add_row(
+            histogram.values[place], f"{value:.4f} ± {frequencies.standard_errors[place]:.4f}", bar
+        )
+    console = stdout_console()
+    console.print(table)
+    if shown is not None:
+        console.print(f"the {MOST_BARS} largest of {len(histogram.values)} values; --json has all")
+    console.print(
+        f"{histogram.people:,} people, epsilon {histogram.randomizer.epsilon} each: {histogram.randomizer.canonical}"
+    )
