@@ -31,6 +31,7 @@ check: $(READY) ## style, types, rooms, protos
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/buf lint
+	$(BIN)/buf breaking --against protos/released/v0.1.binpb
 	$(BIN)/python protos/generate.py --check
 
 bench: $(READY) ## ratios against yardsticks measured in the same run, into out/bench.json

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +61,8 @@ class Cohort:
         """What to index an array of people with."""
         if self.split is None:
             return slice(self.start, self.stop)
-        people = np.arange(self.start, self.stop, dtype=np.int64)
-        chosen: NDArray[np.int64] = people[self._groups() == self.split.part]
-        return chosen
+        groups = _groups(self.split.seed, self.split.parts, self.start, self.stop)
+        return np.flatnonzero(groups == self.split.part) + self.start
 
     def lanes(self) -> range | NDArray[np.int64]:
         """The people as lanes of a source of coins."""
@@ -78,7 +78,9 @@ class Cohort:
         """How many people the cohort has."""
         return len(self.lanes())
 
-    def _groups(self) -> NDArray[np.uint64]:
-        assert self.split is not None
-        coins = LanedSource(self.split.seed, range(self.start, self.stop))
-        return coins.below(self.split.parts, self.stop - self.start)
+
+@lru_cache(maxsize=16)
+def _groups(seed: bytes, parts: int, start: int, stop: int) -> NDArray[np.uint16]:
+    """The group of each person; remembered, because a round of many queries asks for one part after the other."""
+    coins = LanedSource(seed, range(start, stop))
+    return coins.below(parts, stop - start).astype(np.uint16)

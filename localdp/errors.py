@@ -69,6 +69,10 @@ class DeadlineMissed(LocalDpError):
     """A party or a share server did not answer in time."""
 
 
+class QuorumMissed(LocalDpError):
+    """Too few people answered before a round's deadline, so there is no answer."""
+
+
 class StorageFailed(LocalDpError):
     """The ledger could not be written, so nothing was answered."""
 

@@ -3,6 +3,9 @@
 Every call has a deadline.  Calls to many parties run at once, at most `MOST_CALLS` of them: far more would come back as
 bare cancellations.  What a peer sends is checked before it is used, and a party that fails, fails the round: no answer
 is ever made from part of a cohort in silence.
+
+A party is reached over a channel, and where that comes from is its own business: it is dialled (`Peer`), or the party has
+dialled in (`parties.relay`).
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import grpc
 
@@ -35,12 +38,29 @@ CALL_SECONDS = 60.0
 _Item = TypeVar("_Item")
 
 
+class Reachable(Protocol):
+    """Whoever can be talked to: what it calls itself, and a channel to it."""
+
+    @property
+    def name(self) -> str:
+        """What it calls itself."""
+        ...
+
+    def open(self, identity: Identity | None) -> grpc.Channel:
+        """A channel for its caller, who shows this identity and closes it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A process to talk to: what it calls itself, and where it listens."""
+    """A process to dial: what it calls itself, and where it listens."""
 
     name: str
     address: str
+
+    def open(self, identity: Identity | None) -> grpc.Channel:
+        """Dial it."""
+        return open_channel(self.address, identity)
 
 
 def _sized_windows(items: Sequence[_Item]) -> Iterator[list[_Item]]:
@@ -59,11 +79,11 @@ def _result(future: Any, peer: str) -> Any:
 class _Channels:
     """One channel a peer, closed together."""
 
-    def __init__(self, peers: Sequence[Peer], identity: Identity | None) -> None:
+    def __init__(self, peers: Sequence[Reachable], identity: Identity | None) -> None:
         if not peers:
             raise InvalidParameter("there is nobody to talk to")
         self.peers = list(peers)
-        self.channels = [open_channel(peer.address, identity) for peer in peers]
+        self.channels = [peer.open(identity) for peer in peers]
 
     def close(self) -> None:
         for channel in self.channels:
@@ -77,17 +97,22 @@ def _common_schema(described: Sequence[Any]) -> Schema:
     return schemas.pop()
 
 
-def _contributor(described: Any) -> Contributor:
+def _contributor(described: Any, peer: Reachable) -> Contributor:
+    if described.name != peer.name:
+        raise InvalidParameter(f"party {peer.name} calls itself otherwise")
     if not 0 < len(described.name) <= LONGEST_NAME or described.people > LARGEST_INDEX:
         raise InvalidParameter("a party's name or its number of people is out of bounds")
     return Contributor(described.name, described.people)
 
 
 class RemoteParties:
-    """Agents behind their addresses: an LR oracle, and the contributors of collections."""
+    """Agents over their channels: an LR oracle, and the contributors of collections."""
 
     def __init__(
-        self, peers: Sequence[Peer], timeout_seconds: float = CALL_SECONDS, identity: Identity | None = None
+        self,
+        peers: Sequence[Reachable],
+        timeout_seconds: float = CALL_SECONDS,
+        identity: Identity | None = None,
     ) -> None:
         self._channels = _Channels(peers, identity)
         self._stubs = [oracle_pb2_grpc.LocalRandomizerOracleServiceStub(c) for c in self._channels.channels]
@@ -96,7 +121,7 @@ class RemoteParties:
         try:
             described = self._described()
             self.schema = _common_schema(described)
-            self.contributors = tuple(_contributor(party) for party in described)
+            self.contributors = tuple(map(_contributor, described, self._channels.peers))
         except BaseException:
             self.close()
             raise

@@ -5,6 +5,10 @@ Connections are mutual: a server asks its callers for a certificate of the same 
 it.  `make_authority` and `make_identity` write such directories for development and for small deployments; a consortium
 with an authority of its own puts its own files there.
 
+A role's name stands in its certificate twice: as the common name, by which a server knows its caller, and as the host
+NAME.localdp.internal, by which a caller can insist on a role wherever it is reached (`role_host`): gRPC tells a client
+that the server's certificate is for the host that it asked for, and nothing else about it.
+
 Checked in tests/unit/parties/test_identity.py and tests/integration/test_tls.py.
 """
 
@@ -13,6 +17,7 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +34,8 @@ CERTIFICATE, KEY, AUTHORITY = "certificate.pem", "key.pem", "authority.pem"
 VALID_DAYS = 365
 _CLOCK_SKEW = datetime.timedelta(minutes=5)
 _LONGEST_NAME = 64
+_ROLE_SUFFIX = ".localdp.internal"
+_ROLE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,23 @@ def peer_name(context: grpc.aio.ServicerContext[Any, Any]) -> str | None:
     return names[0].decode("utf-8", "replace") if names else None
 
 
+def may_speak_for(certified: str | None, party: str) -> bool:
+    """Whether a caller may act as a party: under the name in its certificate, or that name, "/" and more.
+
+    One agent can so speak for many parties.  A caller without a certificate, on loopback, is believed.
+    """
+    return certified is None or party == certified or party.startswith(f"{certified}/")
+
+
+def role_host(name: str) -> str:
+    """The host that stands for a role in its certificate."""
+    if not _ROLE.fullmatch(name):
+        raise InvalidParameter(
+            "a role that is asked for by name has a name of lower-case letters, digits and hyphens"
+        )
+    return name + _ROLE_SUFFIX
+
+
 def make_authority(directory: Path, name: str = "localdp development authority") -> None:
     """A new authority: its key stays in this directory, and should go nowhere else."""
     if (directory / KEY).exists():
@@ -90,8 +114,11 @@ def make_identity(
     authority: Path, directory: Path, name: str, hosts: tuple[str, ...] = ("localhost", "127.0.0.1")
 ) -> None:
     """A certificate for a role of that name, reachable at these hosts, signed by the authority."""
-    if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
-        raise InvalidParameter(f"a role's name has 1 to {_LONGEST_NAME} printable characters")
+    if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable() or "/" in name:
+        # What follows a slash is for the parties behind one agent (parties/relay/service.py).
+        raise InvalidParameter(f"a role's name has 1 to {_LONGEST_NAME} printable characters, and no '/'")
+    if any(host.lower().rstrip(".").endswith(_ROLE_SUFFIX) for host in hosts):
+        raise InvalidParameter(f"hosts that end in {_ROLE_SUFFIX} stand for roles: they are not given away")
     if (directory / KEY).exists():
         raise InvalidParameter(f"{directory} has an identity already; it is not overwritten")
     issuer = x509.load_pem_x509_certificate((authority / AUTHORITY).read_bytes())
@@ -106,7 +133,7 @@ def make_identity(
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage(both_ways), critical=False)
-        .add_extension(x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(_alternatives(name, hosts)), critical=False)
         .sign(issuer_key, hashes.SHA256())
     )
     directory.mkdir(parents=True, exist_ok=True)
@@ -142,6 +169,11 @@ def _usage(signs_certificates: bool) -> x509.KeyUsage:
         encipher_only=False,
         decipher_only=False,
     )
+
+
+def _alternatives(name: str, hosts: tuple[str, ...]) -> list[x509.GeneralName]:
+    role = [role_host(name)] if _ROLE.fullmatch(name) else []
+    return [_host(host) for host in (*hosts, *role)]
 
 
 def _host(host: str) -> x509.GeneralName:

@@ -1,4 +1,10 @@
-"""How every server of the system listens and is reached: loopback or TLS, health, reflection, bounded messages."""
+"""How every server of the system listens and is reached: loopback or TLS, health, reflection, bounded messages.
+
+Dead peers are noticed: servers, and clients that hold streams open, ping after `KEEPALIVE_SECONDS` of silence, and give a
+peer up that does not answer within `ANSWER_SECONDS`.
+
+Checked in tests/integration/test_serving.py, test_tls.py and test_relay.py.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +15,14 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from localdp.errors import InvalidParameter, Unreachable
-from parties.identity import Identity
+from parties.identity import Identity, role_host
 
 LARGEST_MESSAGE_BYTES = 4 << 20  # gRPC's own default, on both sides: larger things are streamed in parts
 CHUNK_BYTES = 1 << 20
 GRACE_SECONDS = 1.0
+KEEPALIVE_SECONDS = 20
+ANSWER_SECONDS = 10
+_FREQUENT_PING_SECONDS = 10  # more frequent ones are an abuse, and end the connection
 LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 
 CHANNEL_OPTIONS = (
@@ -24,13 +33,23 @@ CHANNEL_OPTIONS = (
         2000,
     ),  # a peer that is back is found again at once, not after two minutes
 )
+KEEPALIVE_OPTIONS = (
+    ("grpc.keepalive_time_ms", KEEPALIVE_SECONDS * 1000),
+    ("grpc.keepalive_timeout_ms", ANSWER_SECONDS * 1000),
+    ("grpc.http2.ping_timeout_ms", ANSWER_SECONDS * 1000),  # else a minute, whatever the line above says
+    ("grpc.http2.max_pings_without_data", 0),  # no limit: a stream that waits for calls is silent for hours
+)
 _SERVER_OPTIONS = (
     *CHANNEL_OPTIONS,
+    *KEEPALIVE_OPTIONS,
+    ("grpc.http2.min_ping_interval_without_data_ms", _FREQUENT_PING_SECONDS * 1000),
+    ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.so_reuseport", 0),  # otherwise two servers would share one port without a word
     ("grpc.max_concurrent_streams", 1024),
 )
 
 Register = Callable[[grpc.aio.Server], None]
+Options = Sequence[tuple[str, int | str]]
 
 
 def is_loopback(address: str) -> bool:
@@ -46,12 +65,22 @@ def open_channel(address: str, identity: Identity | None = None) -> grpc.Channel
     return grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
 
 
-def open_aio_channel(address: str, identity: Identity | None = None) -> grpc.aio.Channel:
-    """The same for a caller that lives on an event loop."""
-    if identity is not None:
-        return grpc.aio.secure_channel(address, identity.channel_credentials(), options=CHANNEL_OPTIONS)
-    _require_loopback(address)
-    return grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
+def open_aio_channel(
+    address: str, identity: Identity | None = None, role: str | None = None, options: Options = ()
+) -> grpc.aio.Channel:
+    """The same for a caller that lives on an event loop; it may insist on the role that it talks to."""
+    given = _with(CHANNEL_OPTIONS, options)
+    if identity is None:
+        _require_loopback(address)
+        return grpc.aio.insecure_channel(address, options=given)
+    if role is not None:
+        given.append(("grpc.ssl_target_name_override", role_host(role)))
+    return grpc.aio.secure_channel(address, identity.channel_credentials(), options=given)
+
+
+def _with(usual: Options, special: Options) -> list[tuple[str, int | str]]:
+    """The usual options, some of them replaced; of an option that is given twice, gRPC takes the first."""
+    return list({**dict(usual), **dict(special)}.items())
 
 
 def _require_loopback(address: str) -> None:
@@ -62,12 +91,16 @@ def _require_loopback(address: str) -> None:
 
 
 async def start_server(
-    host: str, port: int, services: Sequence[tuple[str, Register]], identity: Identity | None = None
+    host: str,
+    port: int,
+    services: Sequence[tuple[str, Register]],
+    identity: Identity | None = None,
+    options: Options = (),
 ) -> tuple[grpc.aio.Server, int]:
     """Start the named services, with health and reflection, and return the server and its port."""
     if identity is None and host not in LOOPBACK:
         raise InvalidParameter("without TLS a server listens on loopback only")
-    server = grpc.aio.server(options=_SERVER_OPTIONS)
+    server = grpc.aio.server(options=_with(_SERVER_OPTIONS, options))
     names = [name for name, _ in services]
     for _, register in services:
         register(server)

@@ -43,6 +43,7 @@ CODES: dict[type[errors.LocalDpError], grpc.StatusCode] = {
     errors.MalformedReport: grpc.StatusCode.INVALID_ARGUMENT,
     errors.Unreachable: grpc.StatusCode.UNAVAILABLE,
     errors.DeadlineMissed: grpc.StatusCode.DEADLINE_EXCEEDED,
+    errors.QuorumMissed: grpc.StatusCode.DEADLINE_EXCEEDED,
     errors.StorageFailed: grpc.StatusCode.UNAVAILABLE,
     errors.CoinsExhausted: grpc.StatusCode.INTERNAL,
 }

@@ -1,4 +1,4 @@
-"""Generates parties/wire from protos/, or checks that what is committed is what would be generated."""
+"""Generates parties/wire and the reference in docs/contract.md from protos/, or checks that what is committed is that."""
 
 import argparse
 import sys
@@ -6,6 +6,7 @@ import tempfile
 from importlib.resources import files
 from pathlib import Path
 
+import document
 from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,14 +35,16 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="fail if the committed files are stale")
     if not parser.parse_args().check:
         generate(ROOT)
+        document.PAGE.write_text(document.page())
         return
     with tempfile.TemporaryDirectory() as fresh:
         generate(Path(fresh))
         stale = generated(Path(fresh)).items() ^ generated(ROOT).items()
-    if stale:
-        sys.exit(
-            f"stale: {', '.join(sorted({name for name, _ in stale}))}; run `make protos` and commit the result"
-        )
+    names = {name for name, _ in stale}
+    if document.PAGE.read_text() != document.page():
+        names.add(document.PAGE.name)
+    if names:
+        sys.exit(f"stale: {', '.join(sorted(names))}; run `make protos` and commit the result")
 
 
 if __name__ == "__main__":

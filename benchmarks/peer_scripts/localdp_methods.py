@@ -40,7 +40,11 @@ def _frequencies(randomizer: Any) -> Method:
 
 
 def _clipped(method: Method) -> Method:
-    return method._replace(decode=lambda tally: norm_mul(method.decode(tally)))
+    """In one step, as the peer's aggregators do it, so that both are warmed up as a whole."""
+    return method._replace(
+        server=lambda reports: norm_mul(method.decode(method.server(reports))),
+        decode=lambda frequencies: frequencies,
+    )
 
 
 def _local_hashing() -> Method:

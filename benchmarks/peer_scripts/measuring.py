@@ -50,13 +50,14 @@ def _measured(method: Method, values: Any, repetitions: int, group: int) -> dict
     )  # What is compiled or built once is built.
     held = method.prepare(values)
     start = _peak_bytes(forget=True)
-    best, errors = [float("inf")] * 3, []
+    best, errors, peak = [float("inf")] * 3, [], 0
     for _ in range(repetitions):
         seconds, estimate, reports = _once(method, held)
+        peak = (
+            peak or _peak_bytes() - start
+        )  # of the first repetition: later ones find memory that it asked for
         best = [min(pair) for pair in zip(best, seconds, strict=True)]
         errors.append(_error(method, values, estimate, reports, group))
-    # The peak is taken over all repetitions: what the first one leaves for the others to use again, it had to ask for.
-    peak = _peak_bytes() - start
     people = len(values)
     return {
         "client": best[0] / people,

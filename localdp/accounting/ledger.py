@@ -13,7 +13,7 @@ Checked for every implementation by tests/contract/test_ledger.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from localdp.errors import BudgetExhausted, RecordsChanged, StorageFailed, UnknownIndex
+from localdp.errors import BudgetExhausted, KeyRetired, RecordsChanged, StorageFailed, UnknownIndex
 
 LARGEST_LIMIT_NANONATS = 1 << 62
 
@@ -37,6 +37,9 @@ class Charge:
     purpose: str  # the query and the randomizer in words, for the owner of the data
     caller: str = ""  # who asked, by the name in the certificate; empty on loopback
     key: str = ""  # which of the party's keys the coins are derived from
+    kept: frozenset[str] | None = field(
+        default=None, compare=False
+    )  # the keys that it still has; None: all
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +90,6 @@ class Accounts:
         self._day = 0
         self._spent_today = np.zeros(people if limit_per_day else 0, dtype=np.int64)
 
-    def begin_day(self, day: int) -> None:
-        """Start counting the day's spending anew; a day that is not later changes nothing, whatever the clock says."""
-        if day > self._day:
-            self._day = day
-            self._spent_today[:] = 0
-
     def key_of(self, charge: Charge) -> str:
         """The key that the request was first charged with, or the charge's own if it is the first."""
         earlier = self._taken.get(charge.request)
@@ -102,45 +99,56 @@ class Accounts:
         """Nanonats spent by each person."""
         return self._spent.copy()
 
-    def debtors(self, charge: Charge) -> slice | NDArray[np.int64] | None:
-        """Who would have to pay now; None when the whole cohort has paid.  Raises when the charge is refused."""
+    def debtors(self, charge: Charge, day: int = 0) -> slice | NDArray[np.int64] | None:
+        """Who would have to pay on that day; None when nobody has to.  Raises when the charge is refused.
+
+        Nothing changes here: a day only begins with a charge that is taken.
+        """
         if charge.cohort.stop > self.people:
             raise UnknownIndex(
                 f"the cohort ends at {charge.cohort.stop}, but the party holds {self.people} people"
             )
         earlier = self._taken.get(charge.request, [])
+        if earlier and charge.kept is not None and earlier[0].key not in charge.kept:
+            raise KeyRetired(
+                "the key that this request was first answered with is gone; make a new request"
+            )
         if any(taken.records != charge.records for taken in earlier):
             raise RecordsChanged(
                 "the records changed since this request was first charged; make a new request"
             )
-        if any(taken.cohort == charge.cohort for taken in earlier):
+        if charge.cohort.start == charge.cohort.stop or any(
+            taken.cohort == charge.cohort for taken in earlier
+        ):
             return None
         debtors = charge.cohort.selection() if not earlier else self._not_yet_charged(charge, earlier)
         if not isinstance(debtors, slice) and debtors.size == 0:
             return (
                 None  # a part of those who paid: nothing to note, or free repetitions would fill the ledger
             )
-        self._refuse_beyond_limit(debtors, charge.cost)
+        self._refuse_beyond_limit(debtors, charge.cost, day)
         return debtors
 
-    def take(self, charge: Charge, debtors: slice | NDArray[np.int64]) -> None:
-        """Book a charge that `debtors` allowed."""
+    def take(self, charge: Charge, debtors: slice | NDArray[np.int64], day: int = 0) -> None:
+        """Book a charge that `debtors` allowed; a day that is not later than the last changes nothing."""
+        if day > self._day:
+            self._day = day
+            self._spent_today[:] = 0
         rows = None if self._owners is None else self._rows_of(debtors)
-        for book in self._books():
+        for book in self._books(day):
             if rows is None:
                 book[debtors] += charge.cost.nanonats
             else:
                 np.add(book, rows * charge.cost.nanonats, out=book)
         self._taken.setdefault(charge.request, []).append(charge)
 
-    def rebook(self, charge: Charge) -> None:
+    def rebook(self, charge: Charge, day: int = 0) -> None:
         """Book a charge that was taken in an earlier run; it counts whatever the limit is now."""
         if charge.cohort.stop > self.people:
             raise StorageFailed(f"the ledger has charges for more people than the party's {self.people}")
         earlier = self._taken.get(charge.request, [])
-        self.take(
-            charge, charge.cohort.selection() if not earlier else self._not_yet_charged(charge, earlier)
-        )
+        debtors = charge.cohort.selection() if not earlier else self._not_yet_charged(charge, earlier)
+        self.take(charge, debtors, day)
 
     def _not_yet_charged(self, charge: Charge, earlier: list[Charge]) -> NDArray[np.int64]:
         paid = np.zeros(self.people, dtype=np.bool_)
@@ -155,12 +163,15 @@ class Accounts:
         assert self._owners is not None
         return np.bincount(self._owners[debtors], minlength=len(self._spent)).astype(np.int64)
 
-    def _books(self) -> list[NDArray[np.int64]]:
-        return [self._spent, self._spent_today] if self._limit_per_day else [self._spent]
+    def _books(self, day: int) -> list[NDArray[np.int64]]:
+        """What was spent in all, and on that day."""
+        if not self._limit_per_day:
+            return [self._spent]
+        return [self._spent, self._spent_today if day <= self._day else np.zeros_like(self._spent_today)]
 
-    def _refuse_beyond_limit(self, debtors: slice | NDArray[np.int64], cost: Epsilon) -> None:
+    def _refuse_beyond_limit(self, debtors: slice | NDArray[np.int64], cost: Epsilon, day: int) -> None:
         limits = [(self.limit, "the budget"), (self._limit_per_day, "the day's budget")]
-        for spent, (limit, which) in zip(self._books(), limits, strict=False):
+        for spent, (limit, which) in zip(self._books(day), limits, strict=False):
             assert limit is not None
             short, of = self._short(spent, debtors, limit.nanonats, cost.nanonats)
             if short:
@@ -174,9 +185,9 @@ class Accounts:
         """How many people cannot pay, of how many."""
         if self._owners is not None:
             rows = self._rows_of(debtors)
-            return int(np.count_nonzero(rows > (limit - spent) // max(1, cost))), int(
-                np.count_nonzero(rows)
-            )
+            asked_of = rows > 0  # somebody else may have spent more than a limit that was lowered
+            short = asked_of & (rows > (limit - spent) // max(1, cost))
+            return int(np.count_nonzero(short)), int(np.count_nonzero(asked_of))
         asked = spent[debtors]
         if asked.size == 0 or int(asked.max()) + cost <= limit:
             return 0, asked.size
@@ -196,12 +207,12 @@ class MemoryLedger:
 
     def charge(self, charge: Charge) -> Receipt:
         """Take the charge, whole or not at all."""
-        key = self._accounts.key_of(charge)
+        charge = replace(charge, key=self._accounts.key_of(charge))
         debtors = self._accounts.debtors(charge)
         if debtors is None:
-            return Receipt(False, key)
+            return Receipt(False, charge.key)
         self._accounts.take(charge, debtors)
-        return Receipt(True, key)
+        return Receipt(True, charge.key)
 
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""

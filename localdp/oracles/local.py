@@ -8,6 +8,9 @@ round everybody answers it, and a count of n bits has an error of order sqrt(n) 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
 
 from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
@@ -17,11 +20,13 @@ from localdp.oracles.definition import Answer, Cost, checked_round, resolution_o
 from localdp.oracles.lr import LROracle, tally_of
 from localdp.oracles.party import Request
 from localdp.queries.statistical import StatisticalQuery
-from localdp.randomizers.definition import Estimate
+from localdp.randomizers.definition import Estimate, Floats
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomness.source import RandomSource
 
 REQUEST_ID_BYTES = 16
+
+_Variance = TypeVar("_Variance", float, Floats)
 
 
 class LocalOracle:
@@ -78,16 +83,24 @@ class LocalOracle:
         randomizer = OneBitRandomizer(self._epsilon, resolution_of(query))
         identifier = self._source.raw("u1", REQUEST_ID_BYTES).tobytes()
         tally = tally_of(self._reports, Request(identifier, query.text, randomizer), group)
-        return self._extrapolated(query.text, randomizer.estimate(tally))
+        return extrapolated(query.text, randomizer.estimate(tally), self.people)
 
-    def _extrapolated(self, text: str, estimate: Estimate) -> Answer:
-        """From the group that was asked to all the people: a sample without replacement."""
-        sampling = estimate.variance_population - estimate.variance_empirical
-        left_out = 1 - estimate.reports / self.people
-        if left_out > 0:
-            inside = min(max(estimate.value, 0.0), 1.0)
-            sampling = inside * (1 - inside) / estimate.reports
-        empirical = estimate.variance_empirical + left_out * sampling
-        return Answer(
-            text, estimate.value, self.people, estimate.reports, empirical, estimate.variance_population
-        )
+
+def extrapolated(text: str, estimate: Estimate, people: int) -> Answer:
+    """From those who answered to all the people that they are a random sample of."""
+    reports, population = estimate.reports, estimate.variance_population
+    variance = extrapolated_variance(estimate.variance_empirical, population, reports, people)
+    return Answer(text, estimate.value, people, reports, float(variance), population)
+
+
+def extrapolated_variance(
+    empirical: _Variance, population: _Variance, reports: int, people: int
+) -> _Variance:
+    """Variance about the mean of all people, of whom `reports` answered: a sample without replacement.
+
+    What the population target has on top is the sampling term; of a finite population only the part 1 - n/N of it
+    remains.  Where noise makes the difference negative, or the spread cannot be told from the noise, it is taken as 0:
+    the variance is never below that of the noise alone.
+    """
+    variance: _Variance = empirical + (1 - reports / people) * np.maximum(population - empirical, 0.0)
+    return variance

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger
@@ -68,6 +69,38 @@ class Request:
         return digest(b"localdp content v1", text.encode(), self.randomizer.canonical.encode())
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The records of one moment: what a request is charged for is what it is answered from."""
+
+    records: Records
+    ownership: Ownership | None
+
+    def state(self) -> bytes:
+        """What pins the records: it changes with any value, and with whose row it is."""
+        if self.ownership is None:
+            return self.records.fingerprint()
+        return digest(
+            self.records.fingerprint(), self.ownership.rows.encode(), self.ownership.owners.tobytes()
+        )
+
+    def owners_of_indices(self) -> NDArray[np.int64] | None:
+        """Whose each index of a cohort is, where one person has several."""
+        each = self.ownership is not None and self.ownership.rows == "each"
+        return self.ownership.owners if self.ownership is not None and each else None
+
+    def rows_of(self, cohort: Cohort, name: bytes, secret: bytes) -> Records:
+        """The rows that answer for these people; of several, one that depends on the name and not on the rows."""
+        selection = cohort.selection()
+        if self.ownership is not None and self.ownership.rows == "sample":
+            coins = LanedSource(derive_key(secret, b"rows", name), cohort.lanes())
+            words = coins.raw(np.uint64, len(cohort.lanes()))
+            return self.records.take(self.ownership.sampled(selection, words))
+        if isinstance(selection, slice):
+            return self.records.slice(cohort.start, cohort.stop)
+        return self.records.take(selection)
+
+
 class Party:
     """Records, secret keys, a ledger and a policy."""
 
@@ -97,11 +130,10 @@ class Party:
 
     def state(self) -> bytes:
         """What pins the records: it changes with any value, and with whose row it is."""
-        if self.ownership is None:
-            return self.records.fingerprint()
-        return digest(
-            self.records.fingerprint(), self.ownership.rows.encode(), self.ownership.owners.tobytes()
-        )
+        return self._table().state()
+
+    def _table(self) -> Table:
+        return Table(self.records, self.ownership)
 
     def randomize(self, request: Request, cohort: Cohort) -> Reports:
         """Charge, draw and return one report for each person of the cohort."""
@@ -110,20 +142,18 @@ class Party:
     def charged(self, request: Request, cohort: Cohort, caller: str = "") -> Draw:
         """Charge for the whole cohort at once; what is returned draws the reports of any part of it."""
         self.policy.require_caller(caller)
-        randomizer = request.randomizer
-        question = Question.asked(request.query, self.records.schema, randomizer)
+        randomizer, table = request.randomizer, self._table()
+        question = Question.asked(request.query, table.records.schema, randomizer)
         self.policy.require_columns(question.columns)
-        name = request.digest(question.text)
-        if (
-            self.policy.by_content
-        ):  # with the records' state: once they have changed, the same question is a new one
-            name = digest(request.content_digest(question.text), self.state())
         if isinstance(randomizer, MEMOISED):
             return self._remembered(request, question, randomizer, cohort, caller)
-        secret = self._charge(name, cohort, randomizer.epsilon, question.about(randomizer), caller)
+        name = request.digest(question.text)
+        if self.policy.by_content:  # with the records' state: once they have changed, it is a new question
+            name = digest(request.content_digest(question.text), table.state())
+        secret = self._charge(name, table, cohort, randomizer.epsilon, question.about(randomizer), caller)
         key = derive_key(secret, b"reports", name)
         return lambda part: randomizer.randomize(
-            question.inputs(self._of(part, name, secret)), LanedSource(key, part.lanes())
+            question.inputs(table.rows_of(part, name, secret)), LanedSource(key, part.lanes())
         )
 
     def _remembered(
@@ -139,17 +169,18 @@ class Party:
         Any number of reports costs a person epsilon_permanent for each distinct value; a new state of the records may have
         a new value for anybody, so it is charged to everybody, and has fresh coins for the second round.
         """
-        name, state = request.content_digest(question.text), self.state()
-        charge = digest(b"memo", name, state)
-        secret = self._charge(
-            charge, cohort, randomizer.epsilon_permanent, question.about(randomizer), caller
-        )
+        table = self._table()
+        name, state = request.content_digest(question.text), table.state()
+        charge, purpose = digest(b"memo", name, state), question.about(randomizer)
+        secret = self._charge(charge, table, cohort, randomizer.epsilon_permanent, purpose, caller)
         memo = Memo(randomizer, secret, name)
-        key = derive_key(secret, b"renewed reports", request.digest(question.text), state)
+        asked = name if self.policy.by_content else request.digest(question.text)
+        key = derive_key(secret, b"renewed reports", asked, state)
 
         def draw(part: Cohort) -> Reports:
             people = np.asarray(part.lanes(), dtype=np.int64)
-            values = question.inputs(self._of(part, name, secret))
+            # The row of a person is that of the collection, not of the request: one value, one permanent answer.
+            values = question.inputs(table.rows_of(part, name, secret))
             return memo.report(people, values, LanedSource(key, part.lanes()))
 
         return draw
@@ -157,7 +188,8 @@ class Party:
     def share(self, collection: Collection, cohort: Cohort, caller: str = "") -> list[ShareBatch]:
         """Charge, encode and split the values of the cohort: one batch for each share server."""
         self.policy.require_caller(caller)
-        query = StatisticalQuery.parse(collection.query, self.records.schema)
+        table = self._table()
+        query = StatisticalQuery.parse(collection.query, table.records.schema)
         self.policy.require_columns(query.columns)
         self.policy.require_batch(collection.minimum_batch)
         if query.kind != "bit" and collection.resolution == 1:
@@ -165,30 +197,24 @@ class Party:
         if collection.people_of(self.name) != self.people:
             raise InvalidParameter("the collection is wrong about how many people this party speaks for")
         name, purpose = collection.digest, f"{collection.plan.value} collection of {query.text}"
-        secret = self._charge(name, cohort, collection.epsilon, purpose, caller)
-        values = query.encode(self._of(cohort, name, secret), collection.resolution)
+        secret = self._charge(name, table, cohort, collection.epsilon, purpose, caller)
+        values = query.encode(table.rows_of(cohort, name, secret), collection.resolution)
         coins = LanedSource(derive_key(secret, b"shares", name), cohort.lanes())
         shares = additive.split(values, len(collection.servers), coins)
         return [ShareBatch(name, self.name, cohort, part) for part in shares]
 
-    def _charge(self, name: bytes, cohort: Cohort, cost: Epsilon, purpose: str, caller: str) -> bytes:
+    def _charge(
+        self, name: bytes, table: Table, cohort: Cohort, cost: Epsilon, purpose: str, caller: str
+    ) -> bytes:
         """Charge, and return the secret that the coins of this request are derived from."""
         if cohort.stop > self.people:
             raise UnknownIndex(
                 f"the cohort ends at {cohort.stop}, but the party holds {self.people} people"
             )
-        self.policy.require_cohort(cohort)
+        if cost.nanonats == 0:
+            raise InvalidParameter("a report of epsilon 0 can say nothing, and is not made")
+        self.policy.require_cohort(cohort, table.owners_of_indices())
         self.policy.require_cost(cost)
-        charge = Charge(name, self.state(), cohort, cost, purpose, caller, self._secrets.current)
+        label, kept = self._secrets.label, self._secrets.labels
+        charge = Charge(name, table.state(), cohort, cost, purpose, caller, label, kept)
         return self._secrets.key(self.ledger.charge(charge).key)
-
-    def _of(self, cohort: Cohort, name: bytes, secret: bytes) -> Records:
-        """The rows that answer for these people; of several, one that depends on the request and not on the rows."""
-        selection = cohort.selection()
-        if self.ownership is not None and self.ownership.rows == "sample":
-            coins = LanedSource(derive_key(secret, b"rows", name), cohort.lanes())
-            words = coins.raw(np.uint64, len(cohort.lanes()))
-            return self.records.take(self.ownership.sampled(selection, words))
-        if isinstance(selection, slice):
-            return self.records.slice(cohort.start, cohort.stop)
-        return self.records.take(selection)

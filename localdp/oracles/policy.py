@@ -1,11 +1,16 @@
 """What a party answers at all, as its owner decided: the last word before the ledger.
 
 A refusal names the rule, so that an honest aggregator can ask for less.  It says nothing about records.
+
+Checked in tests/unit/oracles/test_policy.py.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
@@ -36,9 +41,12 @@ class Policy:
         if hidden:
             raise PolicyRefused(f"the party does not answer questions about column {min(hidden)!r}")
 
-    def require_cohort(self, cohort: Cohort) -> None:
-        """Refuse a request about too few people."""
-        if self.minimum_cohort > 1 and cohort.size() < self.minimum_cohort:
+    def require_cohort(self, cohort: Cohort, owners: NDArray[np.int64] | None = None) -> None:
+        """Refuse a request about too few people; `owners` says whose each index is, where people have several."""
+        if self.minimum_cohort == 1:
+            return
+        people = cohort.size() if owners is None else len(np.unique(owners[cohort.selection()]))
+        if people < self.minimum_cohort:
             raise PolicyRefused(f"the party answers for at least {self.minimum_cohort} people at once")
 
     def require_cost(self, cost: Epsilon) -> None:

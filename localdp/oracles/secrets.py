@@ -3,6 +3,11 @@
 Rotation puts a new key in front.  A request that was first answered under an older key is answered again under that
 key, so its report stays the same; if that key was destroyed, the request is refused, because another report for the same
 charge would be a second look.
+
+The ledger knows a key by its label: its name and a digest of it.  A file of keys that was lost and made anew uses the old
+names again; by the digest its keys are told from the old ones, and do not answer for them.
+
+Checked in tests/unit/oracles/test_secrets.py.
 """
 
 from __future__ import annotations
@@ -11,8 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from localdp.errors import InvalidParameter, KeyRetired
+from localdp.randomness.keys import derive_key
 
 SECRET_BYTES = 32
+_DIGEST_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +28,7 @@ class Secrets:
 
     current: str
     keys: Mapping[str, bytes] = field(repr=False)
+    _labelled: Mapping[str, bytes] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.current not in self.keys:
@@ -28,10 +36,27 @@ class Secrets:
         if any(len(key) != SECRET_BYTES for key in self.keys.values()):
             raise InvalidParameter(f"a party's secret key has {SECRET_BYTES} bytes")
 
-    def key(self, name: str) -> bytes:
-        """The key of that name, if it still exists."""
-        if name not in self.keys:
+        labelled = {_label(name, key): key for name, key in self.keys.items()}
+        object.__setattr__(self, "_labelled", labelled)
+
+    @property
+    def label(self) -> str:
+        """What the ledger calls the current key."""
+        return _label(self.current, self.keys[self.current])
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """What the ledger calls the keys that there are."""
+        return frozenset(self._labelled)
+
+    def key(self, label: str) -> bytes:
+        """The key that the ledger calls so, if it still exists."""
+        if label not in self._labelled:
             raise KeyRetired(
                 "the key that this request was first answered with is gone; make a new request"
             )
-        return self.keys[name]
+        return self._labelled[label]
+
+
+def _label(name: str, key: bytes) -> str:
+    return f"{name}:{derive_key(key, b'label of a key')[:_DIGEST_BYTES].hex()}"

@@ -17,7 +17,7 @@ projective_geometry.py has the same variance and a decoder thousands of times fa
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -36,6 +36,8 @@ from localdp.randomness.source import WORD_RANGE, Integers, RandomSource, Words
 
 LARGEST_BUCKETS = 1 << 16
 _BLOCK = 1 << 12  # reports that are decoded at a time: all their words stay in the cache
+# A quarter of the people are served at a time, within these: the words of a block then take less than all the reports.
+_FEWEST_AT_ONCE, _MOST_AT_ONCE = 1 << 11, 1 << 14
 _SEED_BITS = 64
 _HALF = np.uint64(32)
 _LOW = np.uint64(HASH_RANGE - 1)
@@ -95,8 +97,9 @@ class OptimalLocalHashing:
         steps = source.below(self.number - 1, len(items))
         reports = np.empty(len(items), REPORT)
         reports["seed"] = seeds
-        for start in range(0, len(items), _BLOCK):
-            part = slice(start, start + _BLOCK)
+        step = min(max(_FEWEST_AT_ONCE, len(items) // 4), _MOST_AT_ONCE)
+        for start in range(0, len(items), step):
+            part = slice(start, start + step)
             moved = (steps[part] + np.uint64(1)) * (~kept[part]).astype(np.uint64)
             moved += bucket_of(seeds[part], items[part], self.number)
             moved -= (moved >= self.number).astype(np.uint64) * np.uint64(self.number)
@@ -126,30 +129,32 @@ class OptimalLocalHashing:
     def support_counts(self, reports: Reports, candidates: Values) -> Integers:
         """How many of the reports support each candidate: a block of reports at a time, in bounded memory."""
         items = checked_fingerprints(candidates)
-        lows, highs = items & _LOW, items >> _HALF
         counts = np.zeros(len(items), np.int64)
-        for first, second, third, width in self._blocks(reports):
-            left, right = np.empty_like(first), np.empty_like(first)
-            for place, (low, high) in enumerate(zip(lows, highs, strict=True)):
-                np.add(first, low, out=left)
-                np.add(second, high, out=right)
-                left *= right
-                left += third
-                counts[place] += np.count_nonzero(left < width)
+        for start in range(0, len(reports), _BLOCK):
+            self._add_supports(reports[start : start + _BLOCK], items, counts)
         return counts
 
-    def _blocks(self, reports: Reports) -> Iterator[tuple[Words, Words, Words, Words]]:
+    def _add_supports(self, block: Reports, items: Words, counts: Integers) -> None:
+        """Add those of one block; its words are gone when the next block makes its own."""
+        first, second, third, width = self._words(block)
+        left, right = np.empty_like(first), np.empty_like(first)
+        for place, (low, high) in enumerate(zip(items & _LOW, items >> _HALF, strict=True)):
+            np.add(first, low, out=left)
+            np.add(second, high, out=right)
+            left *= right
+            left += third
+            counts[place] += np.count_nonzero(left < width)
+
+    def _words(self, block: Reports) -> tuple[Words, Words, Words, Words]:
         """Words (a, b, c', w): an item is supported when (a + low) (b + high) + c' < w, modulo 2**64.
 
         A bucket is an interval of hashes; its lower end is subtracted from c once, instead of finding buckets.
         """
-        for start in range(0, len(reports), _BLOCK):
-            block = reports[start : start + _BLOCK]
-            first, second, third = hash_words(block["seed"])
-            bucket = block["bucket"].astype(np.uint64)
-            low = self._lower_end(bucket)
-            width = self._lower_end(bucket + np.uint64(1)) - low
-            yield first, second, third - (low << _HALF), width << _HALF
+        first, second, third = hash_words(block["seed"])
+        bucket = block["bucket"].astype(np.uint64)
+        low = self._lower_end(bucket)
+        width = self._lower_end(bucket + np.uint64(1)) - low
+        return first, second, third - (low << _HALF), width << _HALF
 
     def _lower_end(self, bucket: Words) -> Words:
         """The smallest hash in the bucket: bucket * 2**32 / g, rounded up."""

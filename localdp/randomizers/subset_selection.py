@@ -9,7 +9,8 @@ pure protocol with q = (w - p) / (d - 1).  With e = exp(epsilon), the variances 
     (d - 1)**2 (e w + d - w)**2 / (n d w (d - w) (e - 1)**2)    for the population target,
 
 and to (1 - 1 / d) / n less for the empirical one.  With w the better neighbour of d / (e + 1) this is the smallest of
-any epsilon-local randomizer.  A report is sorted, so that it carries no order.
+any epsilon-local randomizer.  A report is a bitmap of d bits, in whole bytes, or the sorted items if they are shorter, in
+memory as on the wire; neither carries an order.
 
 Checked exactly, by enumerating the coins, in tests/unit/randomizers/test_subset_selection.py, and as sampled in
 tests/statistical/test_frequency_randomizers.py.
@@ -29,14 +30,16 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
 from localdp.randomizers.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.packing import Unsigned, bits_below, pack_integers, unpack_integers, unsigned_type
+from localdp.randomizers.packing import Unsigned, bits_below, pack_integers, unpack_integers
 from localdp.randomizers.pure_protocol import Support
-from localdp.randomizers.subsets import bitmaps_of, items_of, transposed_subsets
+from localdp.randomizers.subsets import bitmaps_of, drawn_bitmaps, drawn_items, items_of
 from localdp.randomizers.thresholds import keep_threshold
+from localdp.randomizers.unary import column_sums
 from localdp.randomness.source import WORD_RANGE, RandomSource
 
 MOST_INPUTS = 4096
 LARGEST_LAW = 1 << 16
+_ROWS = 1 << 8
 
 
 def support_of(requested: Epsilon, inputs: int, size: int) -> Support:
@@ -61,7 +64,7 @@ def _total_variance(support: Support, inputs: int) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class SubsetSelection:
-    """Reports a sorted set of `size` inputs, which contains the true one more often than any other."""
+    """Reports a set of `size` inputs, which contains the true one more often than any other."""
 
     requested: Epsilon
     inputs: int  # d
@@ -105,25 +108,34 @@ class SubsetSelection:
         return support_of(self.requested, self.inputs, self._size)
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:
-        """One sorted set of items for each value, as a row."""
+        """One set for each value, as a row: its bitmap, or its items in increasing order."""
         truth = checked_inputs(values, self.inputs)
         kept = source.bernoulli(self.keep, len(truth))
-        return transposed_subsets(truth, kept, self.inputs, self._size, source)
+        drawn = drawn_bitmaps if self._as_bitmaps else drawn_items
+        return drawn(truth, kept, self.inputs, self._size, source)
+
+    def items(self, reports: Reports) -> Unsigned:
+        """The items of each report in increasing order, whichever form it has."""
+        return items_of(reports, self.inputs, self._size) if self._as_bitmaps else reports
 
     def law(self, value: int) -> dict[Hashable, Fraction]:
-        """The exact law of the sorted set, as a tuple."""
+        """The exact law of the report, as a tuple: of the bytes of the bitmap, or of the sorted items."""
         if comb(self.inputs, self._size) > LARGEST_LAW:
             raise InvalidParameter(f"the law is written out for at most {LARGEST_LAW} sets")
         own = self.support.own
         inside = own / comb(self.inputs - 1, self._size - 1)
         outside = (1 - own) / comb(self.inputs - 1, self._size)
-        sets = combinations(range(self.inputs), self._size)
-        return {chosen: inside if value in chosen else outside for chosen in sets}
+        sets = list(combinations(range(self.inputs), self._size))
+        rows = bitmaps_of(np.array(sets), self.inputs).tolist() if self._as_bitmaps else sets
+        return {
+            tuple(row): inside if value in chosen else outside
+            for row, chosen in zip(rows, sets, strict=True)
+        }
 
     def pack(self, reports: Reports) -> bytes:
         """Each report as a bitmap of whole bytes, or all items without gaps: whichever is shorter."""
         if self._as_bitmaps:
-            return bitmaps_of(reports, self.inputs).tobytes()
+            return reports.tobytes()
         return pack_integers(reports.ravel(), bits_below(self.inputs))
 
     def unpack(self, data: bytes, count: int) -> Unsigned:
@@ -138,8 +150,12 @@ class SubsetSelection:
 
     def tally(self, reports: Reports) -> Tally:
         """How many reports contain each item."""
-        counts = np.bincount(reports.ravel(), minlength=self.inputs)
-        return Tally(self, len(reports), counts.astype(np.int64, copy=False))
+        if self._as_bitmaps:
+            return Tally(self, len(reports), column_sums(reports, self.inputs))
+        counts = np.zeros(self.inputs, np.int64)
+        for start in range(0, len(reports), _ROWS):  # counting widens the items to 64 bits: a few at a time
+            counts += np.bincount(reports[start : start + _ROWS].ravel(), minlength=self.inputs)
+        return Tally(self, len(reports), counts)
 
     def estimate(self, tally: Tally) -> Frequencies:
         """Unbiased estimate of the frequency of every item."""
@@ -172,4 +188,4 @@ class SubsetSelection:
             raise MalformedReport(f"a report is not a set of {self._size} items")
         if self.inputs % 8 and (bitmaps[:, -1] & np.uint8(0xFF >> self.inputs % 8)).any():
             raise MalformedReport("the padding of a report is not zero")
-        return items_of(bitmaps, self.inputs, self._size, unsigned_type(bits_below(self.inputs)))
+        return bitmaps

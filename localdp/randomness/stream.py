@@ -33,7 +33,8 @@ from localdp.randomness.uniform import (
     require_count,
 )
 
-_BLOCK = 1 << 15
+_BLOCK = 1 << 16
+_WIDE_BLOCK = 1 << 15  # for words: what is freed and asked for again must stay too small to be mapped anew
 _FEWEST_DRAWS_FOR_A_TABLE = 1 << 12
 _LONGEST_LAW_FOR_A_TABLE = 1 << 12
 _RAW_TYPES = frozenset(np.dtype(name) for name in ("uint8", "uint16", "uint32", "uint64"))
@@ -93,12 +94,13 @@ class StreamSource(ABC):
         require_count(count)
         checked = checked_thresholds(threshold, count)
         drawn = np.empty(count, np.bool_)
-        for start in range(0, count, _BLOCK):
-            block = drawn[start : start + _BLOCK]
+        step = _BLOCK if isinstance(checked, int) else _WIDE_BLOCK
+        for start in range(0, count, step):
+            block = drawn[start : start + step]
             if isinstance(checked, int):
                 self._bernoulli_block(checked, block)
             else:
-                np.less(self.raw(np.uint64, len(block)), checked[start : start + _BLOCK], out=block)
+                np.less(self.raw(np.uint64, len(block)), checked[start : start + step], out=block)
         return drawn
 
     def _bernoulli_block(self, threshold: int, drawn: Bits) -> None:
@@ -123,8 +125,8 @@ class StreamSource(ABC):
         require_bound(bound)
         require_count(count)
         drawn = np.empty(count, np.uint64)
-        for start in range(0, count, _BLOCK):
-            self._below_block(bound, drawn[start : start + _BLOCK])
+        for start in range(0, count, _WIDE_BLOCK):
+            self._below_block(bound, drawn[start : start + _WIDE_BLOCK])
         return drawn
 
     def _below_block(self, bound: int, drawn: Words) -> None:

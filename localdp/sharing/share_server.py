@@ -6,7 +6,8 @@ reports that is released: asked again it gives the same number, and averaging ov
 
 Its view is simulatable: uniform field elements and the set of people who took part (design rule 4).
 
-Checked in tests/unit/sharing/test_share_server.py and, over gRPC, in tests/integration/test_share_servers.py.
+Checked in tests/unit/sharing/test_share_server.py and, over gRPC, in tests/fault/test_share_server_faults.py and
+test_share_view.py.
 """
 
 from __future__ import annotations

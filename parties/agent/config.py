@@ -28,7 +28,11 @@ by_content = false             # true: the same question always has the same rep
 directory = "state"            # the ledger and the secret key live here
 
 [listen]
-address = "127.0.0.1:0"
+address = "127.0.0.1:0"        # where the agent is dialled; nowhere, if it dials and this is not given
+
+[dial]                         # for an agent that nobody can reach: it dials, and is asked over the stream that it holds
+coordinator = "127.0.0.1:7000"
+name = "analyst"               # whose certificate the coordinator must show; needed with [tls], and only there
 
 [share_servers]
 server-0 = "127.0.0.1:7001"
@@ -36,6 +40,10 @@ server-1 = "127.0.0.1:7002"
 
 [tls]                          # needed wherever the address is not loopback
 directory = "certificates"
+
+[observe]
+log = "info"                   # off, error, warning (if not given), info, debug: JSON lines on standard error
+metrics = "127.0.0.1:9464"     # where Prometheus reads; nowhere, if not given
 ```
 
 Checked in tests/unit/parties/test_agent_config.py.
@@ -43,6 +51,7 @@ Checked in tests/unit/parties/test_agent_config.py.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -52,6 +61,8 @@ from typing import Any, Literal, get_args
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter
+from parties.identity import role_host
+from parties.observability.logs import LEVELS
 
 Rows = Literal["one", "sample", "each"]
 _SECTIONS = {
@@ -62,10 +73,21 @@ _SECTIONS = {
     "policy": dict,
     "storage": dict,
     "listen": dict,
+    "dial": dict,
     "share_servers": dict,
     "tls": dict,
+    "observe": dict,
 }
 _LARGEST_FILE_BYTES = 1 << 20
+_ADDRESS = re.compile(r"[^\s/]+:[0-9]{1,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class Dial:
+    """The coordinator that an agent dials, and the name in its certificate."""
+
+    coordinator: str
+    name: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +108,12 @@ class AgentConfig:
     aggregators: frozenset[str] | None
     by_content: bool
     storage: Path
-    address: str
+    address: str | None  # where to listen
+    dial: Dial | None = None
     share_servers: Mapping[str, str] = field(default_factory=dict)
     tls: Path | None = None
+    log: str = "warning"
+    metrics: str | None = None  # where metrics are read
 
 
 def load_config(path: Path) -> AgentConfig:
@@ -132,9 +157,12 @@ class _Reader:
             aggregators=self._names("policy", "aggregators"),
             by_content=self._flag("policy", "by_content"),
             storage=self._beside(self._take("storage", "directory", str, "state")),
-            address=self._take("listen", "address", str, "127.0.0.1:0"),
+            address=self._address("listen", "address", None if "dial" in self._table else "127.0.0.1:0"),
+            dial=self._dial(),
             share_servers=self._addresses(),
             tls=self._optional_path("tls", "directory"),
+            log=self._level(),
+            metrics=self._address("observe", "metrics", None),
         )
         self._refuse_leftovers()
         return self._checked(config)
@@ -145,7 +173,23 @@ class _Reader:
             raise self._wrong("policy.columns", f"{unknown[0]!r} is not a column of the schema")
         if config.rows != "one" and config.person is None:
             raise self._wrong("data.person", f"needed when rows = {config.rows!r}: it says whose row it is")
+        if config.dial is not None:
+            self._check_dial(config, config.dial)
         return config
+
+    def _check_dial(self, config: AgentConfig, dial: Dial) -> None:
+        if (dial.name is None) is not (config.tls is None):
+            raise self._wrong(
+                "dial.name", "goes with [tls]: it is the name in the coordinator's certificate"
+            )
+        if dial.name is None:
+            return
+        if config.aggregators is not None and dial.name not in config.aggregators:
+            raise self._wrong("dial.name", "is not one of policy.aggregators: nothing would be answered")
+        try:
+            role_host(dial.name)
+        except InvalidParameter as error:
+            raise self._wrong("dial.name", str(error)) from None
 
     def _take(self, section: str, key: str, kind: type[Any], *default: Any) -> Any:
         table = self._table.get(section, {})
@@ -212,11 +256,30 @@ class _Reader:
             raise self._wrong(f"{section}.{key}", "a list of texts")
         return frozenset(values)
 
+    def _address(self, section: str, key: str, *default: str | None) -> str | None:
+        value: str | None = self._take(section, key, str, *default)
+        if value is not None and not _ADDRESS.fullmatch(value):
+            raise self._wrong(f"{section}.{key}", "a host and a port, such as 127.0.0.1:7000")
+        return value
+
+    def _dial(self) -> Dial | None:
+        if "dial" not in self._table:
+            return None
+        coordinator = self._address("dial", "coordinator")
+        assert coordinator is not None
+        return Dial(coordinator, self._take("dial", "name", str, None))
+
     def _addresses(self) -> dict[str, str]:
         table = self._table.pop("share_servers", {})
         if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
             raise self._wrong("share_servers", 'lines such as server-0 = "127.0.0.1:7001"')
         return dict(table)
+
+    def _level(self) -> str:
+        level: str = self._take("observe", "log", str, "warning")
+        if level not in LEVELS:
+            raise self._wrong("observe.log", f"one of {', '.join(LEVELS)}")
+        return level
 
     def _optional_path(self, section: str, key: str) -> Path | None:
         value = self._take(section, key, str, None)

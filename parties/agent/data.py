@@ -60,6 +60,8 @@ def _read(path: Path) -> Any:
     }
     if path.suffix not in readers:
         raise InvalidParameter(f"{path}: a table is one of {', '.join(readers)}")
+    if not path.is_file():
+        raise InvalidParameter(f"{path}: there is no such table")
     try:
         return readers[path.suffix]()
     except (ArrowException, UnicodeDecodeError) as error:

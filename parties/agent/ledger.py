@@ -5,13 +5,18 @@ rebuilt from the rows at start.  Every charge runs in an IMMEDIATE transaction t
 process may have added, so two agents on one file cannot both spend the last of a budget.  If the row cannot be written
 and synced, the charge fails and nothing is answered.
 
-Every row carries the digest of itself and of the row before it.  A row that was changed, removed or put in later breaks the
-chain and the ledger is refused: it is a register of every use of epsilon (section 13.1) that can be exported and signed.
+Every row carries the digest of itself and of the row before it, and the rows are numbered without gaps.  A row that was
+changed, removed, moved or put in later is noticed when the ledger is opened, and the ledger is refused: it is a register
+of every use of epsilon (section 13.1) that can be exported and signed.  What this cannot see is a ledger that ends
+too early: an older copy put back in place of the file is a whole ledger, and forgets what came after it.  Nor is the
+chain keyed: it finds accidents and clumsy hands, and an export that somebody else keeps finds the rest.
 
 Time only serves the day's budget and the owner's reading.  It never runs backwards here: a charge is stamped with the
-clock or with the last stamp, whichever is later, so turning the clock back does not bring a day's budget back.
+clock or with the last stamp, whichever is later, so turning the clock back does not bring a day's budget back.  Turning
+it forward begins the next day early, once: from then on that day lasts until the clock has come to its end.
 
-Checked by tests/contract/test_ledger.py, tests/unit/parties/test_sqlite_ledger.py and tests/fault/.
+Checked by tests/contract/test_ledger.py, tests/unit/parties/test_sqlite_ledger.py, tests/unit/parties/test_day_budget.py,
+tests/unit/parties/test_ledger_chain.py and tests/fault/.
 """
 
 from __future__ import annotations
@@ -19,11 +24,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +40,7 @@ from localdp.framing import digest
 
 SECONDS_PER_DAY = 86_400
 _BUSY_SECONDS = 30.0
-_FIRST_LINK = bytes(32)
+FIRST_LINK = bytes(32)
 _COLUMNS = "request, records, start, stop, seed, parts, part, cost_nanonats, purpose, caller, key_name, charged_at, chain"
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS charges (
@@ -83,7 +87,7 @@ class SqliteLedger:
     ) -> None:
         self._accounts = Accounts(people, limit, owners, limit_per_day)
         self._clock = clock
-        self._last = 0, 0, _FIRST_LINK  # number, stamp and link of the last row that was booked
+        self._last = 0, 0, FIRST_LINK  # number, stamp and link of the last row that was booked
         with _storage_errors():
             _make_private(path)
             self._file = sqlite3.connect(
@@ -92,6 +96,7 @@ class SqliteLedger:
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = FULL")
             self._file.execute(_LAYOUT)
+            require_whole(self._file)
             self._catch_up()
 
     @property
@@ -103,16 +108,15 @@ class SqliteLedger:
         """Take the charge, whole or not at all; when this returns, it is on disk."""
         with _storage_errors(), self._transaction():
             self._catch_up()
-            key = self._accounts.key_of(charge)
+            charge = replace(charge, key=self._accounts.key_of(charge))
             stamp = max(int(self._clock()), self._last[1])
-            self._accounts.begin_day(stamp // SECONDS_PER_DAY)
-            debtors = self._accounts.debtors(charge)
+            debtors = self._accounts.debtors(charge, stamp // SECONDS_PER_DAY)
             if debtors is None:
-                return Receipt(False, key)
+                return Receipt(False, charge.key)
             last = self._insert(charge, stamp)
-        self._accounts.take(charge, debtors)
+        self._accounts.take(charge, debtors, stamp // SECONDS_PER_DAY)
         self._last = last
-        return Receipt(True, key)
+        return Receipt(True, charge.key)
 
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""
@@ -137,7 +141,7 @@ class SqliteLedger:
 
     def _insert(self, charge: Charge, stamp: int) -> tuple[int, int, bytes]:
         split = charge.cohort.split
-        link = _link(self._last[2], charge, stamp)
+        link = link_after(self._last[2], charge, stamp)
         row = (
             charge.request,
             charge.records,
@@ -161,23 +165,33 @@ class SqliteLedger:
     def _catch_up(self) -> None:
         """Book what stands in the file and was not booked here yet: another process wrote it, or an earlier run."""
         for entry in read_entries(self._file, self._last[0], self._last[2]):
-            self._accounts.begin_day(entry.charged_at // SECONDS_PER_DAY)
-            self._accounts.rebook(entry.charge)
+            self._accounts.rebook(entry.charge, entry.charged_at // SECONDS_PER_DAY)
             self._last = entry.number, entry.charged_at, entry.chain
 
 
-def read_entries(file: sqlite3.Connection, after: int = 0, link: bytes = _FIRST_LINK) -> Iterator[Entry]:
+def read_entries(file: sqlite3.Connection, after: int = 0, link: bytes = FIRST_LINK) -> Iterator[Entry]:
     """The rows after a number, each checked against the row before it."""
     rows = file.execute(
         f"SELECT number, {_COLUMNS} FROM charges WHERE number > ? ORDER BY number",  # noqa: S608
         (after,),
     )
-    for row in rows.fetchall():
+    for number, row in enumerate(rows.fetchall(), after + 1):
         entry = _entry(row)
-        link = _link(link, entry.charge, entry.charged_at)
-        if entry.chain != link:
+        link = link_after(link, entry.charge, entry.charged_at)
+        if entry.number != number or entry.chain != link:
             raise StorageFailed(f"row {entry.number} of the ledger does not follow from the row before it")
         yield entry
+
+
+def require_whole(file: sqlite3.Connection) -> None:
+    """Refuse a ledger whose last rows were deleted: SQLite remembers the last number that it gave out."""
+    given, first, last = file.execute(
+        "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'charges'), min(number), max(number) FROM charges"
+    ).fetchone()
+    if given != last:
+        raise StorageFailed("rows at the end of the ledger are missing")
+    if first not in (None, 1):
+        raise StorageFailed("the rows of the ledger are not numbered from 1")
 
 
 def _make_private(path: Path) -> None:
@@ -196,6 +210,8 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 
 def _entry(row: tuple[object, ...]) -> Entry:
     number, request, records, start, stop, seed, parts, part, cost, purpose, caller, key, stamp, chain = row
+    if (seed is None) != (parts is None) or (seed is None) != (part is None):
+        raise StorageFailed(f"row {number} of the ledger is not a charge")
     try:
         split = Split(seed, parts, part) if seed is not None else None  # type: ignore[arg-type]
         cohort = Cohort(start, stop, split)  # type: ignore[arg-type]
@@ -205,7 +221,8 @@ def _entry(row: tuple[object, ...]) -> Entry:
         raise StorageFailed(f"row {number} of the ledger is not a charge") from error
 
 
-def _link(before: bytes, charge: Charge, stamp: int) -> bytes:
+def link_after(before: bytes, charge: Charge, stamp: int) -> bytes:
+    """The digest that a row carries: of the one before it, and of all that it says."""
     cohort, split = charge.cohort, charge.cohort.split
     return digest(
         b"localdp ledger v1",
@@ -219,25 +236,6 @@ def _link(before: bytes, charge: Charge, stamp: int) -> bytes:
         charge.caller.encode(),
         charge.key.encode(),
     )
-
-
-def chained(entries: Iterable[Mapping[str, Any]]) -> str:
-    """The last link of exported entries, computed anew from what they say; in hexadecimal, empty for none."""
-    link = _FIRST_LINK
-    for entry in entries:
-        part = entry.get("split")
-        split = Split(bytes.fromhex(part["seed"]), part["parts"], part["part"]) if part else None
-        charge = Charge(
-            bytes.fromhex(entry["request"]),
-            bytes.fromhex(entry["records"]),
-            Cohort(entry["start"], entry["stop"], split),
-            Epsilon(entry["epsilon_nanonats"]),
-            entry["purpose"],
-            entry["caller"],
-            entry["key"],
-        )
-        link = _link(link, charge, entry["charged_at"])
-    return "" if link == _FIRST_LINK else link.hex()
 
 
 @contextmanager

@@ -9,7 +9,7 @@ Checked in tests/unit/parties/test_register.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,19 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import Charge
+from localdp.cohorts import Cohort, Split
 from localdp.errors import InvalidParameter, StorageFailed
 from localdp.framing import digest
-from parties.agent.ledger import Entry, chained, open_for_reading, read_entries
+from parties.agent.ledger import (
+    FIRST_LINK,
+    Entry,
+    link_after,
+    open_for_reading,
+    read_entries,
+    require_whole,
+)
 
 FORMAT = "localdp register v1"
 
@@ -31,6 +41,7 @@ def entries_of(path: Path) -> list[Entry]:
         raise StorageFailed(f"there is no ledger at {path}")
     file = open_for_reading(path)
     try:
+        require_whole(file)
         return list(read_entries(file))
     finally:
         file.close()
@@ -75,19 +86,43 @@ def export(party: str, entries: Iterable[Entry], signer: Ed25519PrivateKey) -> d
 def verify(document: dict[str, Any], public_key: bytes) -> int:
     """Check a register against a public key known from elsewhere; returns how many entries it has."""
     try:
-        entries = document["entries"]
-        last = entries[-1]["chain"] if entries else ""
-        if document["format"] != FORMAT or chained(entries) != last:
-            raise InvalidParameter("the entries of the register do not follow from one another")
-        signed = _signed(document["party"], len(entries), last)
-        Ed25519PublicKey.from_public_bytes(public_key).verify(bytes.fromhex(document["signature"]), signed)
+        return _verified(document, public_key)
     except InvalidSignature:
         raise InvalidParameter("the signature of the register is not of this key") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, InvalidParameter):
             raise
         raise InvalidParameter(f"this is not a register ({type(error).__name__})") from None
+
+
+def _verified(document: dict[str, Any], public_key: bytes) -> int:
+    entries, link = document["entries"], FIRST_LINK
+    if document["format"] != FORMAT or document["public_key"] != public_key.hex():
+        raise InvalidParameter("this is not a register of this version and of this key")
+    for number, data in enumerate(entries, 1):
+        entry = _entry_of(data, number, link)
+        if entry_data(entry) != data:  # each of its fields, for a reader believes them all
+            raise InvalidParameter(f"entry {number} of the register does not follow from the one before it")
+        link = entry.chain
+    signed = _signed(document["party"], len(entries), link.hex() if entries else "")
+    Ed25519PublicKey.from_public_bytes(public_key).verify(bytes.fromhex(document["signature"]), signed)
     return len(entries)
+
+
+def _entry_of(data: Mapping[str, Any], number: int, before: bytes) -> Entry:
+    """The entry that follows, if the data say the truth."""
+    part = data.get("split")
+    split = Split(bytes.fromhex(part["seed"]), part["parts"], part["part"]) if part else None
+    charge = Charge(
+        bytes.fromhex(data["request"]),
+        bytes.fromhex(data["records"]),
+        Cohort(data["start"], data["stop"], split),
+        Epsilon(data["epsilon_nanonats"]),
+        data["purpose"],
+        data["caller"],
+        data["key"],
+    )
+    return Entry(number, charge, data["charged_at"], link_after(before, charge, data["charged_at"]))
 
 
 def _signed(party: str, entries: int, last: str) -> bytes:

@@ -1,24 +1,36 @@
-"""A real agent from its configuration: the party behind it, and the server in front of it."""
+"""A real agent from its configuration: the party behind it, and the ways to it: it listens, it dials, or both.
+
+Checked in tests/integration/test_tls.py and test_relay.py.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from localdp.errors import InvalidParameter
+import grpc
+
+from localdp.errors import InvalidParameter, LocalDpError
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
-from parties.agent.config import AgentConfig
+from parties.agent.config import AgentConfig, Dial
 from parties.agent.data import load_table
-from parties.agent.ledger import SqliteLedger
+from parties.agent.ledger import SqliteLedger, open_for_reading
 from parties.agent.secret_file import FILE_NAME, load_secrets, make_secrets
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.identity import Identity, load_identity
-from parties.serving import GRACE_SECONDS, is_loopback, start_server
+from parties.observability.endpoint import metrics_served
+from parties.observability.logs import configure_logs, log, release_logs
+from parties.observability.observer import Observer, WatchedLedger
+from parties.relay.answering import Methods
+from parties.relay.dialling import Line, keep_attached
+from parties.serving import KEEPALIVE_OPTIONS, is_loopback, open_aio_channel, start_server
 
+GRACE_SECONDS = 10.0  # what was charged is worth finishing
 LEDGER_NAME = "ledger.sqlite"
 
 
@@ -39,6 +51,8 @@ def party_of(config: AgentConfig, *, make: bool = False) -> Party:
             f"there is no ledger at {ledger_path}; an empty one would forget what was spent. "
             "If this agent is new, run `localdp agent init`"
         )
+    if not make:
+        open_for_reading(ledger_path).close()  # an emptied file, too, would forget
     records, ownership = load_table(config.data, config.schema, config.person, config.rows)
     secrets = make_secrets(config.storage) if make else load_secrets(config.storage)
     each = ownership is not None and ownership.rows == "each"
@@ -68,29 +82,97 @@ def identity_of(config: AgentConfig) -> Identity | None:
     """The certificate, where there is one; without it nobody can be told from anybody."""
     if config.tls is not None:
         return load_identity(config.tls)
-    if not is_loopback(config.address):
-        raise InvalidParameter(
-            f"{config.address} is not loopback: [tls] is needed (make one with `localdp keys`)"
-        )
+    for address in (config.address, config.dial.coordinator if config.dial is not None else None):
+        if address is not None and not is_loopback(address):
+            raise InvalidParameter(
+                f"{address} is not loopback: [tls] is needed (make one with `localdp keys`)"
+            )
     if config.aggregators is not None:
         raise InvalidParameter("policy.aggregators names callers by their certificates: it needs [tls]")
     return None
 
 
-async def serve_agent(config: AgentConfig, started: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM, then finish what was begun."""
+async def serve_agent(
+    config: AgentConfig, started: Callable[[str], None], notice: Callable[[str], None] = lambda text: None
+) -> None:
+    """Serve until SIGINT or SIGTERM, then finish what was begun.  `notice` hears how dialling goes."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     identity = identity_of(config)
-    service = AgentService(party_of(config), config.share_servers, identity)
-    host, _, port = config.address.rpartition(":")
+    party = party_of(config)
+    observer = observer_of(config, party)
+    service = AgentService(party, config.share_servers, identity, observer)
+    open_to_its_operator = contextlib.AsyncExitStack()
     try:
-        server, bound = await start_server(host, int(port), [(SERVICE_NAME, service.register)], identity)
-        started(f"{host}:{bound}")
-        with contextlib.suppress(asyncio.CancelledError):
-            await stop.wait()
-        await server.stop(GRACE_SECONDS)
+        open_to_its_operator.callback(release_logs, configure_logs(config.log))
+        if config.metrics is not None:
+            await open_to_its_operator.enter_async_context(_metrics(config.metrics, observer))
+        ways, places = [], []
+        if config.address is not None:
+            server, bound = await _listen(config.address, service, identity)
+            ways.append(_until(stop, server))
+            places.append(bound)
+        if config.dial is not None:
+            line = _line(config, config.dial, service)
+            ways.append(keep_attached(line, stop, GRACE_SECONDS, notify=_told(notice)))
+            places.append(f"{config.dial.coordinator}, which it dials")
+        started(places[0])
+        await asyncio.gather(*ways)
     finally:
         await service.close()
+        await open_to_its_operator.aclose()
+
+
+def observer_of(config: AgentConfig, party: Party) -> Observer:
+    """What the operator sees of the party; from now on its charges are counted."""
+    observer = Observer("agent", config.name)
+    observer.people.set(party.people)
+    observer.budget.set(float(config.budget))
+    party.ledger = WatchedLedger(party.ledger, observer)
+    return observer
+
+
+@contextlib.asynccontextmanager
+async def _metrics(address: str, observer: Observer) -> AsyncIterator[None]:
+    async with metrics_served(address, observer.exposition) as bound:
+        log(logging.INFO, "metrics", {"address": bound})
+        yield
+
+
+async def _listen(
+    address: str, service: AgentService, identity: Identity | None
+) -> tuple[grpc.aio.Server, str]:
+    host, _, port = address.rpartition(":")
+    server, bound = await start_server(host, int(port), [(SERVICE_NAME, service.register)], identity)
+    return server, f"{host}:{bound}"
+
+
+async def _until(stop: asyncio.Event, server: grpc.aio.Server) -> None:
+    with contextlib.suppress(asyncio.CancelledError):
+        await stop.wait()
+    await server.stop(GRACE_SECONDS)
+
+
+def _line(config: AgentConfig, dial: Dial, service: AgentService) -> Line:
+    """The identity is read for each attempt: a renewed certificate is used without a restart."""
+    return Line(
+        config.name,
+        dial.name,
+        Methods.of(service.register),
+        lambda: open_aio_channel(dial.coordinator, identity_of(config), dial.name, KEEPALIVE_OPTIONS),
+    )
+
+
+def _told(notice: Callable[[str], None]) -> Callable[[LocalDpError | None], None]:
+    """Changes only: an agent whose coordinator is away for a night should not say so a thousand times."""
+    last: list[str] = []
+
+    def notify(trouble: LocalDpError | None) -> None:
+        text = "attached" if trouble is None else f"not attached: {trouble}"
+        if last != [text]:
+            last[:] = [text]
+            notice(text)
+
+    return notify

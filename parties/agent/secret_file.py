@@ -89,3 +89,8 @@ def _write(path: Path, content: SecretFile) -> None:
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # or a power cut could bring the file of before back, without a key that is in use
+    finally:
+        os.close(folder)

@@ -3,6 +3,8 @@
 Requests are handled one after the other on one worker thread, because a party's ledger is a sequence; the event loop
 stays free for the network.  A request whose caller has gone or whose deadline has passed is not begun, so that no
 budget is spent on an answer that nobody waits for.
+
+Every call is observed (`parties.observability`): method, caller, digest, public query, outcome and time, and never a value.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from localdp.oracles.party import Draw, Party, Request
 from localdp.sharing.share_server import ShareBatch
 from parties import codec
 from parties.identity import Identity, peer_name
+from parties.observability.observer import Call, Observer
 from parties.serving import CHUNK_BYTES, open_aio_channel
 from parties.shares.client import upload
 from parties.status import answering, error_of, streaming
@@ -39,11 +42,16 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
     """Serves one party."""
 
     def __init__(
-        self, party: Party, share_servers: Mapping[str, str], identity: Identity | None = None
+        self,
+        party: Party,
+        share_servers: Mapping[str, str],
+        identity: Identity | None = None,
+        observer: Observer | None = None,
     ) -> None:
         """`share_servers` gives the address of each share server that the party is willing to upload to."""
         self._party = party
         self._identity = identity
+        self._observer = observer or Observer("agent", party.name)
         self._addresses = dict(share_servers)
         self._channels: dict[str, grpc.aio.Channel] = {}
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="party")
@@ -61,41 +69,52 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
     @answering
     async def Describe(self, request: pb.DescribeRequest, context: Context) -> pb.DescribeResponse:  # noqa: N802
         """Who the party is."""
-        return pb.DescribeResponse(
-            name=self._party.name,
-            people=self._party.people,
-            schema=codec.schema_to_wire(self._party.records.schema),
-            budget_nanonats=self._party.ledger.limit.nanonats,
-            largest_request_nanonats=self._party.policy.largest_epsilon.nanonats,
-            share_servers=list(self._addresses),
-        )
+        with self._observer.call("Describe", peer_name(context) or ""):
+            return pb.DescribeResponse(
+                name=self._party.name,
+                people=self._party.people,
+                schema=codec.schema_to_wire(self._party.records.schema),
+                budget_nanonats=self._party.ledger.limit.nanonats,
+                largest_request_nanonats=self._party.policy.largest_epsilon.nanonats,
+                share_servers=list(self._addresses),
+            )
 
     @streaming
     async def Randomize(  # noqa: N802
         self, request: pb.RandomizeRequest, context: Context
     ) -> AsyncIterator[pb.RandomizeResponse]:
         """Reports of a cohort, in parts."""
-        asked, cohort = codec.request_from_wire(request)
-        caller = peer_name(context) or ""
-        draw = await self._work(context, lambda: self._party.charged(asked, cohort, caller))
-        for part in cohort.parts(reports_per_part(asked)):
-            yield await self._work(context, functools.partial(_packed, asked, draw, part))
+        with self._observer.call("Randomize", peer_name(context) or "") as call:
+            asked, cohort = codec.request_from_wire(request)
+            draw = await self._work(context, lambda: self._charged(call, asked, cohort))
+            for part in cohort.parts(reports_per_part(asked)):
+                packed = await self._work(context, functools.partial(_packed, asked, draw, part))
+                call.reports += packed.reports
+                yield packed
 
     @answering
     async def Contribute(self, request: pb.ContributeRequest, context: Context) -> pb.ContributeResponse:  # noqa: N802
         """Upload shares to every server of the collection."""
-        collection = codec.collection_from_wire(request.collection)
-        cohort = codec.cohort_from_wire(request.cohort)
-        channels = [self._channel(name) for name in collection.servers]
         caller = peer_name(context) or ""
-        batches = await self._work(context, lambda: self._party.share(collection, cohort, caller))
-        counts = await asyncio.gather(
-            *(
-                self._upload(channel, name, batch)
-                for channel, name, batch in zip(channels, collection.servers, batches, strict=True)
+        with self._observer.call("Contribute", caller) as call:
+            collection = codec.collection_from_wire(request.collection)
+            cohort = codec.cohort_from_wire(request.cohort)
+            people = cohort.stop - cohort.start
+            call.about(collection.digest, people, collection.epsilon, collection.query)
+            channels = [self._channel(name) for name in collection.servers]
+            batches = await self._work(context, lambda: self._party.share(collection, cohort, caller))
+            counts = await asyncio.gather(
+                *(
+                    self._upload(channel, name, batch)
+                    for channel, name, batch in zip(channels, collection.servers, batches, strict=True)
+                )
             )
-        )
-        return pb.ContributeResponse(counted=min(counts))
+            return pb.ContributeResponse(counted=min(counts))
+
+    def _charged(self, call: Call, asked: Request, cohort: Cohort) -> Draw:
+        people = cohort.stop - cohort.start  # before a split: who is in its part takes memory to find out
+        call.about(asked.digest(asked.query), people, asked.randomizer.epsilon, asked.query)
+        return self._party.charged(asked, cohort, call.caller)
 
     async def _work(self, context: Context, job: Callable[[], _Result]) -> _Result:
         def begin() -> _Result:

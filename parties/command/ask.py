@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
@@ -23,6 +23,11 @@ from localdp.sharing.noise_plans import NoisePlan
 from parties.command.options import number_of_people
 from parties.command.output import print_ok, stdout_console
 
+if TYPE_CHECKING:
+    from parties.relay.server import AttachedPeer
+
+ATTACH_SECONDS = 60.0
+
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
@@ -32,6 +37,9 @@ class AskOptions:
     model: str
     epsilon: str
     connect: Path | None
+    identity: Path | None
+    relay: str | None
+    expect: str
     people: str
     parties: int
     servers: int
@@ -78,7 +86,10 @@ def answer_data(answer: Answer, oracle: StatisticalQueryOracle) -> dict[str, Any
 def oracle_of(options: AskOptions) -> Iterator[StatisticalQueryOracle]:
     """The oracle of the trust model: on running parties if connected, else on parties launched for this question."""
     epsilon = Epsilon.requested(options.epsilon)
-    if options.connect is not None:
+    running = options.connect is not None or options.relay is not None
+    if options.identity is not None and not running:
+        raise InvalidParameter("--identity is shown to running parties: it goes with --connect or --relay")
+    if running:
         with _connected(options, epsilon) as oracle:
             yield oracle
         return
@@ -100,21 +111,42 @@ def oracle_of(options: AskOptions) -> Iterator[StatisticalQueryOracle]:
 
 @contextmanager
 def _connected(options: AskOptions, epsilon: Epsilon) -> Iterator[StatisticalQueryOracle]:
-    from parties.command.state import read_state
+    from parties.command.state import State, read_state
     from parties.coordinator import RemoteParties, RemoteShareServers
+    from parties.identity import load_identity
 
     if options.model in ("exact", "curator"):
         raise InvalidParameter(
             f"running parties keep their records to themselves: nobody can be the {options.model} oracle"
         )
-    assert options.connect is not None
-    state = read_state(options.connect)
-    with closing(RemoteParties(state.agents)) as parties:
+    state = State((), ()) if options.connect is None else read_state(options.connect)
+    identity = None if options.identity is None else load_identity(options.identity)
+    with ExitStack() as stack:
+        attached = _attached(options, identity, stack)
+        parties = stack.enter_context(closing(RemoteParties([*state.agents, *attached], identity=identity)))
         if options.model == "local":
             yield _distributed(options, epsilon, parties, None)
             return
-        with closing(RemoteShareServers(parties, state.share_servers)) as shared:
+        with closing(RemoteShareServers(parties, state.share_servers, identity=identity)) as shared:
             yield _distributed(options, epsilon, parties, shared)
+
+
+def _attached(options: AskOptions, identity: Any, stack: ExitStack) -> list[AttachedPeer]:
+    """The agents that dial in, once all of them have."""
+    if options.relay is None:
+        return []
+    from parties.command.options import names
+    from parties.relay.server import RelayServer
+
+    host, _, port = options.relay.rpartition(":")
+    expected = [name for name in names(options.expect) if name]
+    if not host or not port.isdecimal() or not expected:
+        raise InvalidParameter(
+            "--relay is an address such as 127.0.0.1:7000; --expect names those who dial it"
+        )
+    relay = stack.enter_context(RelayServer(host, int(port), identity))
+    relay.wait_for(expected, ATTACH_SECONDS)
+    return relay.peers(expected)
 
 
 def _distributed(

@@ -9,7 +9,10 @@ from typing import Annotated
 
 import typer
 
+from parties.command.contract import contract
 from parties.command.owner import agent_app, budget_app, keys_app
+from parties.command.round import round_command
+from parties.command.share_server import share_server_app
 
 app = typer.Typer(
     name="localdp",
@@ -26,6 +29,9 @@ app.add_typer(parties_app, name="parties")
 app.add_typer(agent_app, name="agent")
 app.add_typer(keys_app, name="keys")
 app.add_typer(budget_app, name="budget")
+app.add_typer(share_server_app, name="share-server")
+app.command()(contract)
+app.command("round")(round_command)
 
 
 class Transport(str, Enum):
@@ -133,6 +139,15 @@ def ask(
     connect: Annotated[
         Path | None, typer.Option(help="Ask running parties: the file of `localdp parties up`.")
     ] = None,
+    identity: Annotated[
+        Path | None, typer.Option(help="Who asks, where parties want TLS: a directory of `localdp keys`.")
+    ] = None,
+    relay: Annotated[
+        str | None, typer.Option(help="Listen at this host and port for agents that dial in.")
+    ] = None,
+    expect: Annotated[
+        str, typer.Option(help="Which ones, separated by commas; all of them are waited for.")
+    ] = "",
     people: Annotated[str, typer.Option(help="How many made-up people, unless connected.")] = "10000",
     parties: PartiesOption = 4,
     servers: ServersOption = 2,
@@ -151,6 +166,9 @@ def ask(
                 model=model.value,
                 epsilon=epsilon,
                 connect=connect,
+                identity=identity,
+                relay=relay,
+                expect=expect,
                 people=people,
                 parties=parties,
                 servers=servers,

@@ -104,6 +104,11 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
     errors.DeadlineMissed: Outcome(
         "deadline_missed", ExitCode.NOT_IN_TIME, "allow more time, or ask fewer people at once"
     ),
+    errors.QuorumMissed: Outcome(
+        "quorum_missed",
+        ExitCode.NOT_IN_TIME,
+        "ask again with the same journal: whoever answered is not asked twice",
+    ),
     errors.StorageFailed: Outcome(
         "storage_failed",
         ExitCode.FAILED,

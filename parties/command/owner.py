@@ -43,14 +43,15 @@ def agent_run(config: ConfigArgument, json: JsonOption = False) -> None:
         from parties.agent.run import serve_agent
 
         settings = load_config(config)
+        console = stderr_console()
 
         def started(address: str) -> None:
             if json:
                 print_ok({"name": settings.name, "address": address})
             else:
-                stderr_console().print(f"{settings.name} serves at {address}; Ctrl-C ends it")
+                console.print(f"{settings.name} serves at {address}; Ctrl-C ends it")
 
-        asyncio.run(serve_agent(settings, started))
+        asyncio.run(serve_agent(settings, started, console.print))
 
 
 @keys_app.command("init")

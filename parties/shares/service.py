@@ -1,7 +1,7 @@
 """A share server as a gRPC service around `localdp.sharing.share_server.ShareServer`.
 
 Handlers run on the event loop, one at a time: between two awaits nothing else touches the state, so a batch is counted
-whole or not at all.
+whole or not at all.  Every call is observed (`parties.observability`), by what is public about it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import grpc
 from localdp.errors import InvalidParameter, PolicyRefused
 from localdp.sharing.share_server import ShareBatch, ShareServer
 from parties import codec
+from parties.identity import may_speak_for, peer_name
+from parties.observability.observer import Observer
 from parties.shares.client import PEOPLE_PER_PART
 from parties.status import answering
 from parties.wire.v1 import share_server_pb2 as pb
@@ -30,8 +32,9 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
     """Serves one share server."""
 
-    def __init__(self, server: ShareServer) -> None:
+    def __init__(self, server: ShareServer, observer: Observer | None = None) -> None:
         self._server = server
+        self._observer = observer or Observer("share-server", server.name)
 
     def register(self, server: grpc.aio.Server) -> None:
         """Add the service to a server."""
@@ -42,11 +45,13 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         self, request: pb.OpenCollectionRequest, context: Context
     ) -> pb.OpenCollectionResponse:
         """Get ready for a collection."""
-        collection = codec.collection_from_wire(request.collection)
-        if collection.people > MOST_PEOPLE:
-            raise PolicyRefused(f"this share server takes collections of at most {MOST_PEOPLE} people")
-        self._server.open(collection)
-        return pb.OpenCollectionResponse(digest=collection.digest)
+        with self._observer.call("OpenCollection", peer_name(context) or "") as call:
+            collection = codec.collection_from_wire(request.collection)
+            call.about(collection.digest, collection.people, collection.epsilon, collection.query)
+            if collection.people > MOST_PEOPLE:
+                raise PolicyRefused(f"this share server takes collections of at most {MOST_PEOPLE} people")
+            self._server.open(collection)
+            return pb.OpenCollectionResponse(digest=collection.digest)
 
     @answering
     async def UploadShares(  # noqa: N802
@@ -54,20 +59,26 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
     ) -> pb.UploadSharesResponse:
         """Add shares."""
         counted = 0
-        async for request in requests:
-            counted += self._server.accept(_bounded(codec.batch_from_wire(request)))
-        return pb.UploadSharesResponse(counted=counted)
+        caller = peer_name(context)
+        with self._observer.call("UploadShares", caller or ""):
+            async for request in requests:
+                if not may_speak_for(caller, request.party):
+                    raise PolicyRefused("a party uploads its own shares, under the name in its certificate")
+                counted += self._server.accept(_bounded(codec.batch_from_wire(request)))
+            return pb.UploadSharesResponse(counted=counted)
 
     @answering
     async def GetHolding(self, request: pb.GetHoldingRequest, context: Context) -> pb.GetHoldingResponse:  # noqa: N802
         """Which reports the server holds."""
-        holding = self._server.holding(request.collection)
-        return pb.GetHoldingResponse(reports=holding.reports, accepted=holding.accepted)
+        with self._observer.call("GetHolding", peer_name(context) or ""):
+            holding = self._server.holding(request.collection)
+            return pb.GetHoldingResponse(reports=holding.reports, accepted=holding.accepted)
 
     @answering
     async def Release(self, request: pb.ReleaseRequest, context: Context) -> pb.ReleaseResponse:  # noqa: N802
         """The noisy sum."""
-        return pb.ReleaseResponse(noisy_sum=self._server.release(request.collection, request.accepted))
+        with self._observer.call("Release", peer_name(context) or ""):
+            return pb.ReleaseResponse(noisy_sum=self._server.release(request.collection, request.accepted))
 
 
 def _bounded(batch: ShareBatch) -> ShareBatch:

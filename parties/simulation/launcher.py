@@ -3,6 +3,10 @@
 `Simulation` is a context manager.  On the way in it starts share servers and agents through the nursery and waits until
 each answers its health check; on the way out, normally, by an exception or by Ctrl-C, every process ends and the
 directory with records and ledgers is removed.  If the launcher itself is killed, the nursery does the same.
+
+An agent hosts as many people as its records have, each with a budget of its own: 100,000 logical parties are four agents
+of 25,000 people, asked in four calls.  One process for each party is the other extreme, for when processes are the point:
+500 of them start in seconds (benchmarks/service.py), and take about 9 MB each.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records
 from localdp.errors import DeadlineMissed, Unreachable
 from localdp.experiments.keyring import Keyring
-from parties.coordinator import Peer, RemoteParties, RemoteShareServers
+from parties.coordinator import MOST_CALLS, Peer, RemoteParties, RemoteShareServers
 from parties.simulation.roles import HOST, AgentRole, Role, ShareServerRole, role_to_line, save_records
 
 START_SECONDS = 60.0
@@ -99,8 +103,7 @@ class Simulation:
         started = self._nursery.start(roles)
         self.process_ids += [pid for _, pid in started.values()]
         peers = [Peer(role.name, f"{HOST}:{started[role.name][0]}") for role in roles]
-        for peer in peers:
-            wait_until_healthy(peer)
+        wait_until_healthy(peers)
         return peers
 
 
@@ -114,16 +117,31 @@ def server_name(number: int) -> str:
     return f"server-{number}"
 
 
-def wait_until_healthy(peer: Peer, timeout_seconds: float = START_SECONDS) -> None:
-    """Return when the peer says that it serves."""
-    with grpc.insecure_channel(peer.address) as channel:
-        try:
-            stub: Any = health_pb2_grpc.HealthStub(channel)
-            answer = stub.Check(
-                health_pb2.HealthCheckRequest(), timeout=timeout_seconds, wait_for_ready=True
-            )
-        except grpc.RpcError as failure:
-            raise Unreachable(f"{peer.name} did not become healthy ({failure.code().name})") from None
+def wait_until_healthy(peers: Sequence[Peer], timeout_seconds: float = START_SECONDS) -> None:
+    """Return when every peer says that it serves; many are asked at a time."""
+    for start in range(0, len(peers), MOST_CALLS):
+        with contextlib.ExitStack() as channels:
+            calls = [
+                (
+                    peer,
+                    _health(channels.enter_context(grpc.insecure_channel(peer.address)), timeout_seconds),
+                )
+                for peer in peers[start : start + MOST_CALLS]
+            ]
+            for peer, call in calls:
+                _require_serving(peer, call)
+
+
+def _health(channel: grpc.Channel, timeout_seconds: float) -> Any:
+    stub: Any = health_pb2_grpc.HealthStub(channel)
+    return stub.Check.future(health_pb2.HealthCheckRequest(), timeout=timeout_seconds, wait_for_ready=True)
+
+
+def _require_serving(peer: Peer, call: Any) -> None:
+    try:
+        answer = call.result()
+    except grpc.RpcError as failure:
+        raise Unreachable(f"{peer.name} did not become healthy ({failure.code().name})") from None
     if answer.status != health_pb2.HealthCheckResponse.SERVING:
         raise Unreachable(f"{peer.name} is up but does not serve")
 

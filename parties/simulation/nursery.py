@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import shutil
@@ -26,6 +27,7 @@ from pathlib import Path
 # Loaded once here, for all children.
 from parties.agent.service import SERVICE_NAME as AGENT_SERVICE
 from parties.agent.service import AgentService
+from parties.observability.logs import configure_logs
 from parties.serving import GRACE_SECONDS, start_server
 from parties.shares.service import SERVICE_NAME as SHARE_SERVICE
 from parties.shares.service import ShareService
@@ -65,6 +67,7 @@ def be_child(line: str, orphaned: int) -> None:
     status = 1
     try:
         role = role_from_line(line)
+        configure_logs("error")
         try:
             asyncio.run(serve(role, orphaned))
             status = 0
@@ -114,6 +117,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     orphaned, alive = os.pipe()
     children: set[int] = set()
+    "".encode("cp437")  # what reads a zip file looks this encoding up
+    gc.collect()
+    gc.freeze()  # or every child's first collection would touch, and thereby copy, all that it shares with the others
     # Made here and not by the launcher: whoever makes it must be the one that outlives a kill -9 of the other.
     directory = Path(tempfile.mkdtemp(prefix="localdp-"))
     try:

@@ -53,12 +53,28 @@ def run_in_pool(
 
 @contextmanager
 def _interruptions_held_back() -> Iterator[None]:
-    """Signals wait while workers are started: none is left half made, to complain of it with a traceback."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    """Signals wait while workers are started: none is left half made, to complain of it with a traceback.
+
+    The mask is for the workers, which inherit it.  It is not enough here: another thread may take a signal, and Python
+    then runs its handler in this one all the same.  So the handlers step aside, too, and what came is raised afterwards.
+    """
+    signals = {signal.SIGINT, signal.SIGTERM}
+    came: list[int] = []
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    main = threading.current_thread() is threading.main_thread()
+    handlers = (
+        {number: signal.signal(number, lambda got, _: came.append(got)) for number in signals}
+        if main
+        else {}
+    )
     try:
         yield
     finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if came:
+        signal.raise_signal(came[0])
 
 
 def _done(future: Future[Floats], block: Block, done: Callable[[Block], None]) -> Floats:

@@ -15,6 +15,7 @@ from localdp.errors import InvalidParameter
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
 from localdp.sharing.share_server import ShareServer
+from parties.agent.ledger import SqliteLedger
 
 HOST = "127.0.0.1"
 
@@ -47,8 +48,6 @@ class AgentRole:
 
     def build(self) -> Party:
         """The party behind the service, with its durable ledger."""
-        from parties.agent.ledger import SqliteLedger
-
         records = load_records(Path(self.records))
         ledger = SqliteLedger(Path(self.ledger), records.people, Epsilon(self.budget_nanonats))
         policy = Policy(largest_epsilon=Epsilon(self.largest_request_nanonats))

@@ -24,6 +24,7 @@ from localdp.oracles.party import Party
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.serving import start_server
 from parties.simulation.roles import AgentRole, role_from_line
+from tests.support.broken_parties import FreshSecrets, OwedLedger
 
 
 class DyingLedger:
@@ -46,30 +47,6 @@ class DyingLedger:
         return self._ledger.spent()
 
 
-class _Deferred:
-    """Keeps charges for later: half of ChargeAfterReply."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._owed: list[Charge] = []
-
-    @property
-    def limit(self) -> Epsilon:
-        return self._ledger.limit
-
-    def charge(self, charge: Charge) -> Receipt:
-        self._owed.append(charge)
-        return Receipt(True, charge.key)
-
-    def settle(self) -> None:
-        """Take what is owed."""
-        while self._owed:
-            self._ledger.charge(self._owed.pop())
-
-    def spent(self) -> NDArray[np.int64]:
-        return self._ledger.spent()
-
-
 class ChargeAfterReplyService(AgentService):
     """Broken: answers first, and charges when the next call comes in."""
 
@@ -84,7 +61,7 @@ class ChargeAfterReplyService(AgentService):
 
     def _settle(self) -> None:
         ledger = self._party.ledger
-        assert isinstance(ledger, _Deferred)
+        assert isinstance(ledger, OwedLedger)
         ledger.settle()
 
 
@@ -94,7 +71,8 @@ def _sound(party: Party) -> Party:
 
 def _fresh_coins(party: Party) -> Party:
     """Broken: a key of its own for every run of the process."""
-    return Party(party.name, party.records, os.urandom(32), party.ledger, party.policy)
+    secrets = FreshSecrets("", {"": os.urandom(32)})
+    return Party(party.name, party.records, secrets, party.ledger, party.policy)
 
 
 def _forgetful(party: Party) -> Party:
@@ -117,7 +95,7 @@ async def _serve(variant: str, dying: bool, role: AgentRole) -> None:
         party.ledger = DyingLedger(party.ledger)
     kind = AgentService
     if variant == "charge-after-reply":
-        kind, party.ledger = ChargeAfterReplyService, _Deferred(party.ledger)
+        kind, party.ledger = ChargeAfterReplyService, OwedLedger(party.ledger)
     server, port = await start_server(
         "127.0.0.1", 0, [(SERVICE_NAME, kind(party, role.share_servers).register)]
     )

@@ -23,7 +23,8 @@ from tests.support.federations import loopback, parties_of, party, people, reque
 
 def test_health_says_serving_and_reflection_lists_the_services() -> None:
     with served(parties_of(people(4), 1)) as federation:
-        agent = federation.remote._channels.peers[0].address
+        peer: Any = federation.remote._channels.peers[0]
+        agent = peer.address
         for address, service in ((agent, SERVICE_NAME), (federation.addresses["server-0"], SHARE_SERVICE)):
             with grpc.insecure_channel(address) as channel:
                 health: Any = health_pb2_grpc.HealthStub(channel)

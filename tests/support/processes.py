@@ -20,6 +20,7 @@ COMMAND = Path(sys.executable).with_name("localdp")
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "LOCALDP_TEST_MARK"
 PATIENCE_SECONDS = 30.0
+NOBODY = 65534
 
 # A shell that runs tests in the background hands on an ignored SIGINT, which Python would then leave ignored.
 _HEARING_CTRL_C = """
@@ -144,6 +145,19 @@ def module(made: Stage, name: str, *arguments: str) -> Iterator[subprocess.Popen
         for pipe in (process.stdin, process.stdout):
             assert pipe is not None
             pipe.close()
+
+
+@contextmanager
+def somebody_without_rights() -> Iterator[None]:
+    """Permissions do not hold for the superuser: be somebody else for a moment."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 def _all_process_ids() -> list[int]:

@@ -27,9 +27,11 @@ if _version_not_supported:
 
 class LocalRandomizerOracleServiceStub:
     """A party's agent. Each call that returns something about records charges the budget of every person involved, durably,
-    before the first byte of the answer leaves. The same call made again returns the same answer and charges nothing.
+    before the first byte of the answer leaves. The same call made again returns the same answer and charges nothing, also
+    after the budget is spent, after a restart, and if the first call was cut off.
 
-    Errors carry a google.rpc.ErrorInfo of domain "localdp" whose reason names the error.
+    Errors carry a google.rpc.ErrorInfo of domain "localdp" whose reason names the error. A call that is refused returns
+    nothing else, not even in part. Messages are at most 4 MiB long, in both directions.
     """
 
     def __init__(self, channel):
@@ -57,9 +59,11 @@ class LocalRandomizerOracleServiceStub:
 
 class LocalRandomizerOracleServiceServicer:
     """A party's agent. Each call that returns something about records charges the budget of every person involved, durably,
-    before the first byte of the answer leaves. The same call made again returns the same answer and charges nothing.
+    before the first byte of the answer leaves. The same call made again returns the same answer and charges nothing, also
+    after the budget is spent, after a restart, and if the first call was cut off.
 
-    Errors carry a google.rpc.ErrorInfo of domain "localdp" whose reason names the error.
+    Errors carry a google.rpc.ErrorInfo of domain "localdp" whose reason names the error. A call that is refused returns
+    nothing else, not even in part. Messages are at most 4 MiB long, in both directions.
     """
 
     def Describe(self, request, context):
@@ -70,14 +74,15 @@ class LocalRandomizerOracleServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Randomize(self, request, context):
-        """LR(i, R) for every person i of a cohort.
+        """LR(i, R) for every person i of a cohort: one report each, in order of index, in one or more parts.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Contribute(self, request, context):
-        """Upload shares of the people's answers to the share servers of a collection.
+        """Upload shares of the people's answers to the share servers of a collection; refused if it names a server that the party
+        does not upload to.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -111,9 +116,11 @@ def add_LocalRandomizerOracleServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class LocalRandomizerOracleService:
     """A party's agent. Each call that returns something about records charges the budget of every person involved, durably,
-    before the first byte of the answer leaves. The same call made again returns the same answer and charges nothing.
+    before the first byte of the answer leaves. The same call made again returns the same answer and charges nothing, also
+    after the budget is spent, after a restart, and if the first call was cut off.
 
-    Errors carry a google.rpc.ErrorInfo of domain "localdp" whose reason names the error.
+    Errors carry a google.rpc.ErrorInfo of domain "localdp" whose reason names the error. A call that is refused returns
+    nothing else, not even in part. Messages are at most 4 MiB long, in both directions.
     """
 
     @staticmethod

@@ -6,7 +6,7 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from parties.agent.config import load_config
+from parties.agent.config import Dial, load_config
 
 WHOLE = """
 name = "north"
@@ -31,6 +31,9 @@ aggregators = ["analyst"]
 directory = "state"
 [listen]
 address = "127.0.0.1:7000"
+[dial]
+coordinator = "relay.example:7000"
+name = "analyst"
 [share_servers]
 server-0 = "127.0.0.1:7001"
 [tls]
@@ -59,6 +62,7 @@ def test_everything_that_can_be_said_is_understood(tmp_path: Path) -> None:
     assert config.columns == frozenset({"smoker", "age"})
     assert config.aggregators == frozenset({"analyst"})
     assert config.share_servers == {"server-0": "127.0.0.1:7001"}
+    assert (config.address, config.dial) == ("127.0.0.1:7000", Dial("relay.example:7000", "analyst"))
     assert (config.minimum_cohort, config.minimum_batch) == (100, 50)
 
 
@@ -66,7 +70,14 @@ def test_little_has_to_be_said(tmp_path: Path) -> None:
     config = load_config(written(tmp_path, LEAST))
     assert config.budget == Epsilon.requested("0.1")
     assert config.budget_per_day is None and config.columns is None and config.tls is None
-    assert config.address == "127.0.0.1:0"
+    assert (config.address, config.dial) == ("127.0.0.1:0", None)
+
+
+def test_an_agent_that_dials_listens_only_if_it_is_told_to(tmp_path: Path) -> None:
+    dials = LEAST + '[dial]\ncoordinator = "127.0.0.1:7000"\n'
+    assert load_config(written(tmp_path, dials)).address is None
+    both = dials + '[listen]\naddress = "127.0.0.1:7001"\n'
+    assert load_config(written(tmp_path, both)).address == "127.0.0.1:7001"
 
 
 @pytest.mark.parametrize(
@@ -86,6 +97,16 @@ def test_little_has_to_be_said(tmp_path: Path) -> None:
         (LEAST + "data.rows = 'each'", "data.person: needed"),
         (LEAST + "data.rows = 'every'", "data.rows: one of one, sample, each"),
         (LEAST + "listen = 5", "listen: a section"),
+        (LEAST + "listen.address = '7000'", "listen.address: a host and a port"),
+        (LEAST + "dial.name = 'analyst'", "dial.coordinator: missing"),
+        (LEAST + "dial.coordinator = 'http://x:1/'", "dial.coordinator: a host and a port"),
+        (LEAST + "dial = { coordinator = 'x:1', name = 'analyst' }", "dial.name: goes with [tls]"),
+        (LEAST + "tls.directory = 'x'\ndial.coordinator = 'x:1'", "dial.name: goes with [tls]"),
+        (
+            WHOLE.replace('name = "analyst"', 'name = "mallory"'),
+            "dial.name: is not one of policy.aggregators",
+        ),
+        (WHOLE.replace("analyst", "An Analyst"), "dial.name: a role that is asked for by name"),
         (LEAST + "name", "not a TOML file"),
     ],
 )

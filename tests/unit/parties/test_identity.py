@@ -6,7 +6,15 @@ import pytest
 from cryptography import x509
 
 from localdp.errors import InvalidParameter
-from parties.identity import AUTHORITY, CERTIFICATE, KEY, load_identity, make_authority, make_identity
+from parties.identity import (
+    AUTHORITY,
+    CERTIFICATE,
+    KEY,
+    load_identity,
+    make_authority,
+    make_identity,
+    role_host,
+)
 
 
 @pytest.fixture
@@ -24,7 +32,11 @@ def test_an_identity_is_signed_by_its_authority_and_carries_its_name(
     certificate.verify_directly_issued_by(x509.load_pem_x509_certificate(identity.authority))
     assert certificate.subject.rfc4514_string() == "CN=analyst"
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    assert names.get_values_for_type(x509.DNSName) == ["localhost", "agent.example"]
+    assert names.get_values_for_type(x509.DNSName) == [
+        "localhost",
+        "agent.example",
+        "analyst.localdp.internal",
+    ]
 
 
 @pytest.mark.parametrize("directory", ["authority", "analyst"])
@@ -58,7 +70,23 @@ def test_a_key_that_others_can_read_is_refused(authority: Path, tmp_path: Path) 
         load_identity(tmp_path / "analyst")
 
 
-@pytest.mark.parametrize("name", ["", "x" * 65, "two\nlines"])
-def test_a_name_is_short_and_printable(authority: Path, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["", "x" * 65, "two\nlines", "../elsewhere", "north/ward"])
+def test_a_name_is_short_and_printable_and_no_path(authority: Path, tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidParameter):
         make_identity(authority, tmp_path / "analyst", name)
+
+
+@pytest.mark.parametrize(
+    "host", ["analyst.localdp.internal", "*.LocalDP.internal", "analyst.localdp.internal."]
+)
+def test_nobody_is_given_the_host_that_stands_for_another_role(
+    authority: Path, tmp_path: Path, host: str
+) -> None:
+    with pytest.raises(InvalidParameter, match="stand for roles"):
+        make_identity(authority, tmp_path / "mallory", "mallory", ("localhost", host))
+
+
+@pytest.mark.parametrize("name", ["", "two words", "Analyst", "a.b", "-a", "x" * 64])
+def test_only_a_name_that_can_stand_for_a_host_can_be_asked_for(name: str) -> None:
+    with pytest.raises(InvalidParameter, match="lower-case"):
+        role_host(name)

@@ -4,6 +4,7 @@ The chi-square tests have alpha = 1e-6 and count every bin; each is on fixed see
 is off by about 2 % of itself; the exact statements of tests above them do not depend on the hash at all.
 """
 
+import tracemalloc
 from fractions import Fraction
 from math import exp
 from typing import Any
@@ -15,6 +16,7 @@ from scipy.stats import chisquare
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
+from localdp.randomizers import local_hashing
 from localdp.randomizers.local_hashing import (
     LARGEST_BUCKETS,
     REPORT,
@@ -218,3 +220,29 @@ def test_inputs_that_are_no_fingerprints_are_refused(values: NDArray[Any]) -> No
 def test_an_estimate_needs_a_report() -> None:
     with pytest.raises(InvalidParameter):
         _hashing("1").estimate(np.empty(0, REPORT), np.arange(3))
+
+
+@pytest.mark.parametrize("people", [8_000, 40_000])
+def test_blocks_of_people_and_of_reports_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, people: int
+) -> None:
+    randomizer, items = _hashing("1"), np.arange(people) % 1024
+    reports = randomizer.randomize(items, SeededSource(3))
+    counts = randomizer.support_counts(reports, np.arange(20))
+    for name in ("_FEWEST_AT_ONCE", "_MOST_AT_ONCE", "_BLOCK"):
+        monkeypatch.setattr(local_hashing, name, 1 << 20)
+    assert (randomizer.randomize(items, SeededSource(3)) == reports).all()
+    assert (randomizer.support_counts(reports, np.arange(20)) == counts).all()
+
+
+def test_a_batch_of_8000_takes_less_than_60_bytes_a_person() -> None:
+    randomizer, items = _hashing("1"), np.arange(8_000) % 1024
+    source = SeededSource(0)
+    randomizer.support_counts(randomizer.randomize(items[:100], source), items[:100])
+    tracemalloc.start()
+    try:
+        randomizer.support_counts(randomizer.randomize(items, source), items[:64])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 60 * len(items)

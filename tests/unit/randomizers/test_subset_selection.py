@@ -13,8 +13,10 @@ from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.subset_selection import MOST_INPUTS, SubsetSelection, best_size
 from localdp.randomizers.subsets import bitmaps_of, items_of
 from localdp.randomness.hazmat import SeededSource
+from localdp.randomness.lanes import LanedSource
 from tests.support.broken_twins import DebiasForgotten, EpsilonDoubled, ItemKept, SeedReused
 from tests.support.randomizer_checks import (
+    KEY,
     assert_caught,
     check_epsilon,
     check_exact_law,
@@ -133,10 +135,14 @@ def test_sets_of_one_item_are_k_ary_randomized_response() -> None:
     }
 
 
-def test_a_report_is_sorted_without_repetition_and_of_fixed_size() -> None:
-    reports = some_reports(_subsets("1", 300, 80), 500)
-    assert reports.shape == (500, 80) and int(reports.max()) < 300
-    assert (np.diff(reports.astype(np.int64), axis=1) > 0).all()
+@pytest.mark.parametrize(("size", "shape"), [(80, (500, 38)), (4, (500, 4))])
+def test_a_report_is_sorted_without_repetition_and_of_fixed_size(size: int, shape: tuple[int, int]) -> None:
+    randomizer = _subsets("1", 300, size)
+    reports = some_reports(randomizer, 500)
+    assert reports.shape == shape
+    items = randomizer.items(reports)
+    assert items.shape == (500, size) and int(items.max()) < 300
+    assert (np.diff(items.astype(np.int64), axis=1) > 0).all()
 
 
 def test_the_size_that_is_chosen_and_the_size_that_is_given_make_equal_randomizers() -> None:
@@ -154,13 +160,34 @@ def test_the_shorter_wire_form_is_used() -> None:
 
 def test_bitmaps_and_items_are_two_forms_of_the_same_sets() -> None:
     reports = some_reports(_subsets("1", 77, 20), 400)
-    assert (items_of(bitmaps_of(reports, 77), 77, 20, reports.dtype) == reports).all()
+    items = items_of(reports, 77, 20)
+    assert (bitmaps_of(items, 77) == reports).all()
+    bits = np.unpackbits(reports, axis=1)
+    assert [np.flatnonzero(row).tolist() for row in bits] == items.tolist()
+
+
+@pytest.mark.parametrize(("inputs", "size"), [(64, 17), (77, 20), (100, 3), (300, 80)])
+def test_a_tally_counts_the_items_of_either_form(inputs: int, size: int) -> None:
+    randomizer = _subsets("1", inputs, size)
+    reports = some_reports(randomizer, 700)
+    counted = np.bincount(randomizer.items(reports).ravel(), minlength=inputs)
+    assert randomizer.tally(reports).sums.tolist() == counted.tolist()
+
+
+@pytest.mark.parametrize(("inputs", "size"), [(64, 17), (1024, 275), (300, 2)])
+def test_a_person_of_a_lane_and_of_a_stream_report_in_the_same_form(inputs: int, size: int) -> None:
+    randomizer, values = _subsets("1", inputs, size), np.arange(20)
+    one, other = (
+        randomizer.randomize(values, source) for source in (LanedSource(KEY, range(20)), SeededSource(0))
+    )
+    assert one.shape == other.shape and one.dtype == other.dtype
+    assert 8 * one.itemsize * one.shape[1] >= randomizer.report_bits
 
 
 def test_malformed_bitmaps_are_refused() -> None:
     randomizer = _subsets("1", 13, 6)
     good = bytes([0b1111_1100, 0])
-    assert randomizer.unpack(good, 1).tolist() == [[0, 1, 2, 3, 4, 5]]
+    assert randomizer.items(randomizer.unpack(good, 1)).tolist() == [[0, 1, 2, 3, 4, 5]]
     for bad in ([0b1111_1110, 0], [0b1111_1000, 0], [0b1111_1000, 0b0000_0100]):
         with pytest.raises(MalformedReport):
             randomizer.unpack(bytes(bad), 1)
@@ -195,8 +222,8 @@ def test_the_smallest_epsilon_is_served_or_refused_but_never_biased_the_wrong_wa
 
 def test_one_person_and_nobody_are_served() -> None:
     randomizer = _subsets("1", 64)
-    assert randomizer.randomize(np.array([63]), SeededSource(0)).shape == (1, 17)
-    assert randomizer.randomize(np.array([], np.int64), SeededSource(0)).shape == (0, 17)
+    assert randomizer.randomize(np.array([63]), SeededSource(0)).shape == (1, 8)
+    assert randomizer.randomize(np.array([], np.int64), SeededSource(0)).shape == (0, 8)
 
 
 def test_grouped_bounds_multiply_to_at_most_one_word_and_cover_all() -> None:

@@ -1,0 +1,161 @@
+"""The agent under test, as its callers see it: calls, replies, and a memory of every refusal.
+
+Nothing that it sends is believed: a stream that goes on after the last report that was asked for is cut off, every call has
+a deadline, and reports are unpacked by this library's own rules.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import numpy as np
+from google.protobuf.message import DecodeError
+from google.rpc import error_details_pb2, status_pb2
+
+from localdp.cohorts import Cohort
+from localdp.errors import MalformedReport
+from localdp.oracles.party import Request
+from localdp.randomizers.definition import Reports
+from parties import codec
+from parties.identity import Identity
+from parties.serving import open_channel
+from parties.status import DOMAIN
+from parties.wire.v1 import oracle_pb2 as pb
+from parties.wire.v1 import oracle_pb2_grpc
+
+CALL_SECONDS = 10.0
+DETAILS_KEY = "grpc-status-details-bin"  # where gRPC's conventions put a google.rpc.Status
+
+
+class Broken(Exception):
+    """A promise that was not kept: what was expected, and what came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How a call ended, and what came before that."""
+
+    code: grpc.StatusCode
+    reason: str = ""  # of the google.rpc.ErrorInfo of our domain; empty without one
+    text: str = ""
+    parts: tuple[pb.RandomizeResponse, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The code, and the reason if there is one."""
+        return f"{self.code.name} {self.reason}".strip()
+
+
+def reply_of(failure: grpc.RpcError, parts: Iterable[pb.RandomizeResponse] = ()) -> Reply:
+    """The reply of a call that failed."""
+    return Reply(failure.code(), _reason(failure), failure.details() or "", tuple(parts))
+
+
+def _reason(failure: grpc.RpcError) -> str:
+    metadata: Any = failure.trailing_metadata() or ()
+    for key, value in metadata:
+        if key == DETAILS_KEY:
+            try:
+                status = status_pb2.Status.FromString(value)
+            except DecodeError:
+                return ""
+            info = error_details_pb2.ErrorInfo()
+            found = [
+                info.reason for detail in status.details if detail.Unpack(info) and info.domain == DOMAIN
+            ]
+            return found[0] if found else ""
+    return ""
+
+
+class Subject:
+    """One agent behind its address."""
+
+    def __init__(self, address: str, identity: Identity | None, seconds: float) -> None:
+        """All calls together have to end within these seconds."""
+        self.address = address
+        self.identity = identity
+        self.refusals: list[Reply] = []
+        self.channel = open_channel(address, identity)
+        self.stub: Any = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(self.channel)
+        self._ends = time.monotonic() + seconds
+
+    def close(self) -> None:
+        """Close the channel."""
+        self.channel.close()
+
+    @property
+    def timeout(self) -> float:
+        """What a call may take now."""
+        return min(CALL_SECONDS, max(0.001, self._ends - time.monotonic()))
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the check has to end."""
+        return time.monotonic() >= self._ends
+
+    def describe(self) -> pb.DescribeResponse:
+        """What the agent says of itself."""
+        described: pb.DescribeResponse = self.stub.Describe(pb.DescribeRequest(), timeout=self.timeout)
+        return described
+
+    def began(self, request: Request, cohort: Cohort) -> Any:
+        """A call that is under way."""
+        return self.stub.Randomize(codec.request_to_wire(request, cohort), timeout=self.timeout)
+
+    def ended(self, call: Any, people: int) -> Reply:
+        """How the call ended; what goes beyond the reports of so many people is cut off."""
+        parts: list[pb.RandomizeResponse] = []
+        try:
+            for part in call:
+                parts.append(part)
+                people -= part.reports
+                if part.reports == 0 or people < 0:
+                    call.cancel()
+                    break
+        except grpc.RpcError as failure:
+            return self.refused(reply_of(failure, parts))
+        return Reply(grpc.StatusCode.OK, parts=tuple(parts))
+
+    def ask(self, request: Request, cohort: Cohort) -> Reply:
+        """One request, to its end."""
+        return self.ended(self.began(request, cohort), cohort.size())
+
+    def send(self, message: pb.RandomizeRequest) -> Reply:
+        """A message that no `Request` can express, to its end."""
+        people = max(0, message.cohort.stop - message.cohort.start)
+        return self.ended(self.stub.Randomize(message, timeout=self.timeout), people)
+
+    def refused(self, reply: Reply) -> Reply:
+        """Remember a refusal: what all of them said is looked at in the end."""
+        self.refusals.append(reply)
+        return reply
+
+    def reports(self, request: Request, cohort: Cohort) -> Reports:
+        """The reports of a request that has to be answered."""
+        return unpacked(request, cohort, self.ask(request, cohort))
+
+
+def unpacked(request: Request, cohort: Cohort, reply: Reply) -> Reports:
+    """The reports of a reply, each part of the right length, as many as people were asked."""
+    if reply.code is not grpc.StatusCode.OK:
+        raise Broken(f"{request.randomizer.canonical} of {request.query} was refused: {reply.name}")
+    came = sum(part.reports for part in reply.parts)
+    if came != cohort.size() or any(part.reports == 0 for part in reply.parts):
+        raise Broken(f"{cohort.size()} people were asked, and {came} reports came, or an empty part")
+    try:
+        parts = [request.randomizer.unpack(part.packed, part.reports) for part in reply.parts]
+    except MalformedReport as error:
+        raise Broken(f"{request.randomizer.canonical}: {error}") from None
+    return np.concatenate(parts)
+
+
+def require_refused(what: str, reply: Reply, *expected: str) -> None:
+    """The call ended as one of `CODE` or `CODE REASON`, and not one report came with it."""
+    if reply.parts:
+        raise Broken(f"{what}: reports came, and then {reply.name}")
+    if reply.name not in expected:
+        raise Broken(f"{what}: expected {' or '.join(expected)}, got {reply.name}")

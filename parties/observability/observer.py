@@ -1,0 +1,156 @@
+"""What is seen of the calls of one role: a line in the log and some counts for each.
+
+    with observer.call("Randomize", caller) as call:
+        call.about(digest, people, epsilon, query)
+        ...
+
+A call that ends by an exception is told by its status code and its reason, never by the exception's text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import Charge, Ledger, Receipt
+from localdp.errors import LocalDpError
+from parties.observability.logs import Value, log
+from parties.observability.metrics import Histogram, Metric, exposition
+from parties.status import CODES, reason
+
+_DIGEST_BYTES = 8  # enough to find the row of the ledger
+_LONGEST_QUERY = 500
+
+
+class Observer:
+    """Log and metrics of one role of one process."""
+
+    def __init__(self, role: str, name: str) -> None:
+        self.role = role
+        self.name = name
+        self.calls = Metric(
+            "localdp_calls_total", "Calls, by method and by how they ended.", "counter", ("method", "code")
+        )
+        self.reports = Metric("localdp_reports_total", "Randomized reports that were sent.", "counter")
+        self.charges = Metric(
+            "localdp_charges_total", "Charges that were taken; repetitions are free.", "counter"
+        )
+        self.epsilon = Metric(
+            "localdp_epsilon_charged_nats_total",
+            "The epsilons of these charges, added up: nobody has spent more since the start.",
+            "counter",
+        )
+        self.people = Metric("localdp_people", "People whom the party speaks for.", "gauge")
+        self.budget = Metric("localdp_budget_nats", "What each of them may spend in total.", "gauge")
+        self.seconds = Histogram("localdp_call_seconds", "How long calls took, by method.", ("method",))
+
+    def call(self, method: str, caller: str) -> Call:
+        """A call that begins now."""
+        return Call(self, method, caller)
+
+    def charged(self, cost: Epsilon) -> None:
+        """A charge was taken."""
+        self.charges.add(1)
+        self.epsilon.add(float(cost))
+
+    def exposition(self) -> str:
+        """The metrics as text."""
+        metrics = (
+            self.calls,
+            self.reports,
+            self.charges,
+            self.epsilon,
+            self.people,
+            self.budget,
+            self.seconds,
+        )
+        return exposition(metrics)
+
+
+@dataclass(slots=True)
+class Call:
+    """All that is ever written about one call."""
+
+    observer: Observer
+    method: str
+    caller: str
+    reports: int = 0
+    _facts: dict[str, Value] = field(default_factory=dict)
+    _began: float = field(default_factory=time.monotonic)
+
+    def about(self, request: bytes, people: int, epsilon: Epsilon, query: str) -> None:
+        """What was asked: all of it public."""
+        self._facts |= {
+            "request": request[:_DIGEST_BYTES].hex(),
+            "people": people,
+            "epsilon": str(epsilon),
+            "query": query[:_LONGEST_QUERY],
+        }
+
+    def __enter__(self) -> Call:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        outcome = outcome_of(error)
+        seconds = time.monotonic() - self._began
+        self.observer.calls.add(1, self.method, str(outcome["code"]))
+        self.observer.seconds.observe(seconds, self.method)
+        self.observer.reports.add(self.reports)
+        fields: dict[str, Value] = {
+            "role": self.observer.role,
+            "name": self.observer.name,
+            "method": self.method,
+        }
+        fields |= {"caller": self.caller, **self._facts, **outcome, "ms": round(seconds * 1000, 3)}
+        if self.reports:
+            fields["reports"] = self.reports
+        log(logging.ERROR if outcome["code"] == "INTERNAL" else logging.INFO, "call", fields)
+
+
+def outcome_of(error: BaseException | None) -> dict[str, Value]:
+    """Status code and reason of how a call ended; of an unforeseen exception its type alone."""
+    if error is None:
+        return {"code": "OK"}
+    if isinstance(error, LocalDpError):
+        kind = next(kind for kind in type(error).__mro__ if kind in CODES)
+        return {"code": CODES[kind].name, "reason": reason(kind)}
+    if isinstance(error, asyncio.CancelledError | GeneratorExit):
+        return {"code": "CANCELLED"}
+    return {"code": "INTERNAL", "error": type(error).__name__}
+
+
+class WatchedLedger:
+    """A ledger whose charges are counted."""
+
+    def __init__(self, ledger: Ledger, observer: Observer) -> None:
+        self._ledger = ledger
+        self._observer = observer
+
+    @property
+    def limit(self) -> Epsilon:
+        """What each person may spend in total."""
+        return self._ledger.limit
+
+    def charge(self, charge: Charge) -> Receipt:
+        """Take the charge, and count it if it is new."""
+        receipt = self._ledger.charge(charge)
+        if receipt:
+            self._observer.charged(charge.cost)
+        return receipt
+
+    def spent(self) -> NDArray[np.int64]:
+        """Nanonats spent by each person."""
+        return self._ledger.spent()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)

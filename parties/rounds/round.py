@@ -1,0 +1,211 @@
+"""A round from its plan to its answer, and again after a crash.
+
+    plan in the journal -> health check, schema, request to everybody at once -> tallies in the journal
+                        -> at the deadline, or when all have answered: quorum? -> end in the journal -> answer
+
+Claim.  Whatever happens to the coordinator in between, `resume` asks only those whose tally is missing, under the same
+request identifier: no party is charged twice, and the answer is that of an uninterrupted round.  A round that misses its
+quorum stays open; going on with it costs those who were charged nothing.  What arrives after the deadline is dropped.
+Checked by killing the coordinator at every step in tests/fault/test_round_faults.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from functools import reduce
+from pathlib import Path
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.cohorts import Cohort
+from localdp.domains import Schema
+from localdp.errors import InvalidParameter, LocalDpError, QuorumMissed
+from localdp.oracles.definition import resolution_of
+from localdp.oracles.local import REQUEST_ID_BYTES
+from localdp.oracles.party import Request
+from localdp.oracles.question import Question
+from localdp.queries.statistical import StatisticalQuery
+from localdp.randomizers.definition import LocalRandomizer, Tally
+from localdp.randomizers.one_bit import OneBitRandomizer
+from parties.identity import Identity
+from parties.rounds.asking import Channels, ask, fan_out, reason_of
+from parties.rounds.journal import Journal, missing_by_reason
+from parties.rounds.liveness import require_live
+from parties.rounds.partial import RoundResult
+from parties.rounds.plan import Headcount, Part, Plan, Quorum, planned
+from parties.rounds.roster import Roster
+from parties.rounds.storage import Storage
+
+LONGEST_ROUND_SECONDS = 86_400.0
+EVERYBODY = Quorum.of_text(1)
+Step = Callable[[str], None]  # told of each step: planned, asking, received, recorded, ended
+
+
+class Withdrawn(LocalDpError):
+    """The party left the roster after the round was planned."""
+
+
+def one_bit_for(query: str, epsilon: Epsilon, schema: Schema) -> OneBitRandomizer:
+    """The randomizer that the local oracle asks a statistical query through."""
+    return OneBitRandomizer(
+        Epsilon.requested(epsilon), resolution_of(StatisticalQuery.parse(query, schema))
+    )
+
+
+class Rounds:
+    """A coordinator: a roster, a journal, and the rounds between them."""
+
+    def __init__(
+        self,
+        path: Path,
+        identity: Identity | None = None,
+        *,
+        identifiers: Callable[[], bytes] = lambda: os.urandom(REQUEST_ID_BYTES),
+        step: Step = lambda name: None,
+    ) -> None:
+        """`identifiers` gives each new round its request identifier, never the same one twice."""
+        self._storage = Storage(path)
+        self.roster = Roster(self._storage)
+        self.journal = Journal(self._storage)
+        self._identity = identity
+        self._identifiers = identifiers
+        self._step = step
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._storage.close()
+
+    def ask(
+        self,
+        query: str,
+        randomizer: LocalRandomizer,
+        *,
+        deadline_seconds: float,
+        quorum: Quorum = EVERYBODY,
+        cohort: Cohort | None = None,
+    ) -> RoundResult:
+        """A new round over everybody who is enrolled."""
+        _require_seconds(deadline_seconds)
+        question = Question.asked(query, self.roster.schema, randomizer)  # or nobody is asked at all
+        request = Request(self._identifiers(), question.text, randomizer)
+        plan = planned(request, cohort, quorum, self.roster.enrolled())
+        self.journal.begin(plan)
+        self._step("planned")
+        return self._run(plan, plan.quorum, deadline_seconds)
+
+    def unfinished(
+        self, query: str, randomizer: LocalRandomizer, cohort: Cohort | None = None
+    ) -> Plan | None:
+        """The latest open round that asked just this, of this cohort or of any: to be resumed, not asked anew."""
+        text = Question.asked(query, self.roster.schema, randomizer).text
+        for plan in reversed(self.journal.unfinished()):
+            request = plan.request
+            if (request.query, request.randomizer) == (text, randomizer) and cohort in (None, plan.cohort):
+                return plan
+        return None
+
+    def resume(
+        self, round_id: str, *, deadline_seconds: float, quorum: Quorum | None = None
+    ) -> RoundResult:
+        """Go on with a round; one that has ended gives its answer again, and asks nobody."""
+        _require_seconds(deadline_seconds)
+        plan = self.journal.plan(round_id)
+        if (missing := self.journal.ended(plan)) is not None:
+            return _result(plan, self.journal.tallies(plan), missing)
+        return self._run(plan, quorum or plan.quorum, deadline_seconds)
+
+    def _run(self, plan: Plan, quorum: Quorum, deadline_seconds: float) -> RoundResult:
+        answered = self.journal.tallies(plan)
+        waiting = [part for part in plan.parts if part.party not in answered]
+        reasons = asyncio.run(_Fan(self, plan).asked(waiting, deadline_seconds))
+        _require_quorum(plan, quorum, self.journal.tallies(plan), reasons)
+        self.journal.close(plan, reasons)
+        self._step("ended")
+        ended = self.journal.ended(plan)
+        assert ended is not None
+        return _result(plan, self.journal.tallies(plan), ended)
+
+
+class _Fan:
+    """The calls of one run of a round, and the one who writes down what they bring."""
+
+    def __init__(self, rounds: Rounds, plan: Plan) -> None:
+        self._rounds = rounds
+        self._plan = plan
+        self._addresses = {party.name: party.address for party in rounds.roster.enrolled()}
+        self._received: asyncio.Queue[tuple[str, Tally] | None] = asyncio.Queue()
+
+    async def asked(self, parts: list[Part], seconds: float) -> dict[str, str]:
+        """Ask until all have answered or the time is over; returns why whoever is missing is missing."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        writer = asyncio.create_task(self._write())
+        async with Channels(self._rounds._identity) as self._channels:
+            outcomes = await fan_out(parts, self._one, deadline)
+            await self._received.put(None)
+            await writer
+        return {
+            part.party: reason_of(outcome)
+            for part, outcome in zip(parts, outcomes, strict=True)
+            if isinstance(outcome, LocalDpError)
+        }
+
+    async def _one(self, part: Part, until: float) -> bool:
+        if part.party not in self._addresses:
+            raise Withdrawn("a party was withdrawn")
+        channel = self._channels.to(self._addresses[part.party])
+        await require_live(channel, part.party, self._plan.schema_digest, until)
+        self._rounds._step("asking")
+        tally = await ask(channel, self._plan.request, part.cohort, part.people, until)
+        self._rounds._step("received")
+        self._received.put_nowait((part.party, tally))
+        return True
+
+    async def _write(self) -> None:
+        """Commit whatever has come in since the last commit at once: a sync for each party would be the bottleneck."""
+        more = True
+        while more:
+            batch = [await self._received.get()]
+            while not self._received.empty():
+                batch.append(self._received.get_nowait())
+            more = None not in batch
+            some = [entry for entry in batch if entry is not None]
+            if some:
+                await asyncio.to_thread(self._rounds.journal.record, self._plan.round_id, some)
+                self._rounds._step("recorded")
+
+
+def _require_seconds(seconds: float) -> None:
+    if not 0 < seconds <= LONGEST_ROUND_SECONDS:
+        raise InvalidParameter("a round's deadline lies above 0 seconds and within a day")
+
+
+def _headcount(plan: Plan, tallies: Mapping[str, Tally]) -> Headcount:
+    counted = [Headcount(1, part.people) for part in plan.parts if part.party in tallies]
+    return sum(counted, Headcount())
+
+
+def _require_quorum(
+    plan: Plan, quorum: Quorum, tallies: Mapping[str, Tally], reasons: Mapping[str, str]
+) -> None:
+    answered, asked = _headcount(plan, tallies), plan.asked
+    if quorum.met(answered, asked):
+        return
+    missing = missing_by_reason(plan, tallies, reasons)
+    why = ", ".join(f"{count.parties} {reason}" for reason, count in missing.items())
+    raise QuorumMissed(
+        f"{answered.people} of {asked.people} people answered ({answered.parties} of {asked.parties} parties;"
+        f" missing: {why}), and the quorum is {quorum}; round {plan.round_id} stays open"
+    )
+
+
+def _result(plan: Plan, tallies: Mapping[str, Tally], missing: Mapping[str, Headcount]) -> RoundResult:
+    return RoundResult(
+        plan.round_id,
+        plan.request.query,
+        plan.range_people,
+        reduce(Tally.merge, tallies.values()),
+        plan.asked,
+        _headcount(plan, tallies),
+        missing,
+    )

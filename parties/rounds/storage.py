@@ -1,0 +1,99 @@
+"""The file of a coordinator: roster and journal in one SQLite database, synced at every commit.
+
+It holds names, addresses, questions and sums of randomized reports; no report, and nothing that a party did not send to
+the coordinator anyway.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from localdp.errors import StorageFailed
+
+_BUSY_SECONDS = 30.0
+_LAYOUT = """
+CREATE TABLE IF NOT EXISTS parties (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL UNIQUE,
+  address TEXT NOT NULL,
+  people INTEGER NOT NULL,
+  schema_digest BLOB NOT NULL,
+  share_servers TEXT NOT NULL,
+  withdrawn INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE IF NOT EXISTS roster_schema (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  data TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS rounds (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  round_id TEXT NOT NULL UNIQUE,
+  request BLOB NOT NULL,
+  query TEXT NOT NULL,
+  randomizer TEXT NOT NULL,
+  schema_digest BLOB NOT NULL,
+  quorum TEXT NOT NULL,
+  missing TEXT
+) STRICT;
+CREATE TABLE IF NOT EXISTS asked (
+  round_id TEXT NOT NULL,
+  party TEXT NOT NULL,
+  address TEXT NOT NULL,
+  cohort BLOB NOT NULL,
+  people INTEGER NOT NULL,
+  PRIMARY KEY (round_id, party)
+) STRICT;
+CREATE TABLE IF NOT EXISTS tallies (
+  round_id TEXT NOT NULL,
+  party TEXT NOT NULL,
+  reports INTEGER NOT NULL,
+  sums BLOB NOT NULL,
+  PRIMARY KEY (round_id, party)
+) STRICT;
+"""
+
+
+class Storage:
+    """The open file.  One thread uses it at a time; several processes may."""
+
+    def __init__(self, path: Path) -> None:
+        with storage_errors():
+            if not path.exists():  # for its owner's eyes; SQLite gives its companion files the same mode
+                path.parent.mkdir(parents=True, exist_ok=True)
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+            self.file = sqlite3.connect(
+                path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            self.file.execute("PRAGMA journal_mode = WAL")
+            self.file.execute("PRAGMA synchronous = FULL")
+            self.file.executescript(_LAYOUT)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All of it or nothing; on disk when the block has ended."""
+        with storage_errors():
+            self.file.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.file
+                self.file.execute("COMMIT")
+            except BaseException:
+                if self.file.in_transaction:
+                    self.file.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.file.close()
+
+
+@contextmanager
+def storage_errors() -> Iterator[None]:
+    """What goes wrong with the file, as an error of the library."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, OverflowError) as error:
+        raise StorageFailed(f"the journal could not be read or written ({type(error).__name__})") from error

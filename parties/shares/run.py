@@ -1,0 +1,37 @@
+"""A share server that serves until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+
+from localdp.errors import InvalidParameter
+from localdp.randomness.keys import KEY_BYTES
+from localdp.sharing.collection import LONGEST_NAME
+from localdp.sharing.share_server import ShareServer
+from parties.identity import Identity
+from parties.serving import start_server
+from parties.shares.service import SERVICE_NAME, ShareService
+
+GRACE_SECONDS = 10.0  # an upload that was begun is worth finishing
+
+
+async def serve_share_server(
+    name: str, address: str, identity: Identity | None, started: Callable[[str], None]
+) -> None:
+    """Serve until SIGINT or SIGTERM, then finish what was begun."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < len(name) <= LONGEST_NAME:
+        raise InvalidParameter(
+            "a share server has a name, and listens at an address such as 127.0.0.1:7001"
+        )
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    service = ShareService(ShareServer(name, os.urandom(KEY_BYTES)))
+    server, bound = await start_server(host, int(port), [(SERVICE_NAME, service.register)], identity)
+    started(f"{host}:{bound}")
+    await stop.wait()
+    await server.stop(GRACE_SECONDS)

@@ -1,0 +1,143 @@
+"""Parties that are broken in one way each: what the suites of tests/fault must notice."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import Charge, Ledger, MemoryLedger, Receipt
+from localdp.cohorts import Cohort
+from localdp.oracles.party import Party
+from localdp.oracles.secrets import Secrets
+from parties.agent.ledger import SECONDS_PER_DAY
+from tests.fault.operations import PEOPLE
+from tests.fault.world import BUDGET, DiskLedger, Owner, sound
+
+
+class FreshSecrets(Secrets):
+    """Broken: takes the key of this run for every key that there ever was."""
+
+    @property
+    def label(self) -> str:
+        return "the key"
+
+    @property
+    def labels(self) -> frozenset[str]:
+        return frozenset({self.label})
+
+    def key(self, label: str) -> bytes:
+        return self.keys[self.current]
+
+
+class OwedLedger:
+    """Broken: notes what is owed, and charges when the next request comes in."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._owed: list[Charge] = []
+
+    @property
+    def limit(self) -> Epsilon:
+        return self._ledger.limit
+
+    def charge(self, charge: Charge) -> Receipt:
+        self.settle()
+        self._owed.append(charge)
+        return Receipt(True, charge.key)
+
+    def settle(self) -> None:
+        """Take what is owed."""
+        while self._owed:
+            self._ledger.charge(self._owed.pop())
+
+    def spent(self) -> NDArray[np.int64]:
+        return self._ledger.spent()
+
+
+def _with(owner: Owner, ledger: Ledger) -> Party:
+    whole = sound(owner)
+    assert isinstance(whole.ledger, DiskLedger)
+    whole.ledger.close()
+    return Party(whole.name, whole.records, owner.secrets, ledger, whole.policy)
+
+
+def forgets(owner: Owner) -> Party:
+    """The ledger is in memory."""
+    return _with(owner, MemoryLedger(PEOPLE, BUDGET))
+
+
+def fresh_coins(owner: Owner) -> Party:
+    """The coins come from a fresh seed at every start."""
+    whole = sound(owner)
+    secrets = FreshSecrets("", {"": os.urandom(32)})
+    return Party(whole.name, whole.records, secrets, whole.ledger, whole.policy)
+
+
+def charges_after_reply(owner: Owner) -> Party:
+    """Answers first."""
+    return _with(owner, OwedLedger(DiskLedger(owner)))
+
+
+class _Unsynced(DiskLedger):
+    def __init__(self, owner: Owner) -> None:
+        super().__init__(owner)
+        self._file.execute("PRAGMA synchronous = OFF")
+
+
+def does_not_sync(owner: Owner) -> Party:
+    """A commit is on its way to the disk, some time."""
+    return _with(owner, _Unsynced(owner))
+
+
+class _ByWallClock(DiskLedger):
+    def charge(self, charge: Charge) -> Receipt:
+        today = int(self._clock() // SECONDS_PER_DAY)
+        self._catch_up()
+        self._last = self._last[0], 0, self._last[2]
+        if today != self._accounts._day:
+            self._accounts._day = today - 1
+        return super().charge(charge)
+
+
+def day_by_wall_clock(owner: Owner) -> Party:
+    """Every time that the date changes, in whatever direction, is a new day."""
+    return _with(owner, _ByWallClock(owner))
+
+
+class _ChargesTheFirstOnly(DiskLedger):
+    def _insert(self, charge: Charge, stamp: int) -> tuple[int, int, bytes]:
+        first = charge.cohort.start
+        return super()._insert(replace(charge, cohort=Cohort(first, first + 1)), stamp)
+
+
+def charges_one(owner: Owner) -> Party:
+    """Writes down the first person of the cohort alone."""
+    return _with(owner, _ChargesTheFirstOnly(owner))
+
+
+class _IgnoresRecords(DiskLedger):
+    def charge(self, charge: Charge) -> Receipt:
+        return super().charge(replace(charge, records=b"any"))
+
+
+def ignores_records(owner: Owner) -> Party:
+    """Answers a repeated request from other records."""
+    return _with(owner, _IgnoresRecords(owner))
+
+
+class FreeForMemory(Party):
+    """Broken: takes a permanent answer for the price of one report."""
+
+    def _charge(self, name: bytes, table: object, cohort: Cohort, cost: Epsilon, *rest: str) -> bytes:
+        cheap = Epsilon(cost.nanonats // 2) if any("memoised" in text for text in rest) else cost
+        return super()._charge(name, table, cohort, cheap, *rest)  # type: ignore[arg-type]
+
+
+def cheap_memory(owner: Owner) -> Party:
+    """Charges for one report what any number of them may reveal."""
+    whole = sound(owner)
+    return FreeForMemory(whole.name, whole.records, owner.secrets, whole.ledger, whole.policy)

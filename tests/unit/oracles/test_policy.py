@@ -1,0 +1,137 @@
+"""The owner's rules, and what they promise: who may ask, about what, how many, and the same question once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import MemoryLedger
+from localdp.cohorts import Cohort, Split
+from localdp.domains import Ownership, Records
+from localdp.errors import InvalidParameter, PolicyRefused
+from localdp.oracles.party import Party, Request
+from localdp.oracles.policy import Policy
+from localdp.randomizers.finite_channel import FiniteChannel
+from localdp.randomizers.memoised import memoised_symmetric_unary
+from tests.support.federations import KEYRING, ONE, collection_of, people, request
+
+PEOPLE = 60
+EVERYBODY = Cohort(0, PEOPLE)
+BUDGET = Epsilon.requested(20)
+MEMOISED = memoised_symmetric_unary(Epsilon.requested(2), ONE, 4)
+
+
+def party(policy: Policy, records: Records | None = None, ledger: MemoryLedger | None = None) -> Party:
+    """A party with these rules."""
+    records = records or people(PEOPLE)
+    ledger = ledger or MemoryLedger(records.people, BUDGET)
+    return Party("party-0", records, KEYRING.party(0), ledger, policy)
+
+
+def refused(asked: Party, one: Request, cohort: Cohort = EVERYBODY, caller: str = "") -> None:
+    """It is refused, and nobody has paid."""
+    before = asked.ledger.spent()
+    with pytest.raises(PolicyRefused):
+        asked.charged(one, cohort, caller)
+    assert (asked.ledger.spent() == before).all()
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["age >= 50", "smoker and age >= 50", "smoker or not (age < 3)", "true and age >= 0", "clip(age/120)"],
+)
+def test_a_hidden_column_is_refused_wherever_it_stands_in_the_query(query: str) -> None:
+    hiding = party(Policy(columns=frozenset({"smoker"})))
+    refused(hiding, request(1, query, resolution=8))
+    assert len(hiding.randomize(request(1), EVERYBODY)) == PEOPLE
+
+
+def test_a_hidden_column_is_refused_in_a_collection_too() -> None:
+    hiding = party(Policy(columns=frozenset({"smoker"})))
+    with pytest.raises(PolicyRefused):
+        hiding.share(collection_of([hiding], query="age >= 50"), EVERYBODY)
+    assert not hiding.ledger.spent().any()
+
+
+def test_too_few_people_are_refused_however_the_cohort_is_described() -> None:
+    shy = party(Policy(minimum_cohort=20))
+    thin = Split(bytes(16), 4, 1)
+    few = Cohort(0, PEOPLE, thin)
+    assert few.size() < 20 < Cohort(0, PEOPLE, Split(bytes(16), 2, 1)).size()
+    for cohort in (Cohort(0, 19), Cohort(5, 5), few):
+        refused(shy, request(1), cohort)
+    shy.randomize(request(1), Cohort(0, PEOPLE, Split(bytes(16), 2, 1)))
+    refused(shy, request(1), few)  # nor as a part of those who answered already
+
+
+def test_a_minimum_cohort_counts_people_and_not_their_rows() -> None:
+    owners = np.repeat(np.arange(6), 10)
+    ownership = Ownership(owners, "each")
+    ledger = MemoryLedger(6, BUDGET, owners)
+    shy = Party(
+        "party-0", people(PEOPLE), KEYRING.party(0), ledger, Policy(minimum_cohort=3), ownership=ownership
+    )
+    refused(shy, request(1), Cohort(0, 20))  # twenty rows of two people
+    assert len(shy.randomize(request(1), Cohort(0, 21))) == 21
+
+
+@pytest.mark.parametrize("caller", ["", "stranger", "Analyst", "analyst\0", "analyst "])
+def test_only_named_aggregators_are_answered_also_for_what_another_was_told(caller: str) -> None:
+    loyal = party(Policy(aggregators=frozenset({"analyst", "auditor"})))
+    told = loyal.charged(request(1), EVERYBODY, "analyst")(EVERYBODY)
+    refused(loyal, request(1), EVERYBODY, caller)
+    again = loyal.charged(request(1), EVERYBODY, "auditor")(EVERYBODY)
+    assert (told == again).all()  # one report there is, whoever hears it
+    assert (loyal.ledger.spent() == request().randomizer.epsilon.nanonats).all()
+
+
+def test_a_report_that_can_say_nothing_is_refused_rather_than_noted_for_ever() -> None:
+    # Such requests cost nobody anything, so nothing would bound how many of them fill the ledger.
+    empty = replace(request(1), randomizer=FiniteChannel(((1, 3), (1, 3))))
+    with pytest.raises(InvalidParameter):
+        party(Policy()).randomize(empty, EVERYBODY)
+
+
+def test_by_content_the_same_question_has_one_report_and_one_charge_under_any_identifier() -> None:
+    canonical = party(Policy(by_content=True))
+    first = canonical.randomize(request(1, "smoker and age >= 50"), EVERYBODY)
+    again = canonical.randomize(request(2, "(smoker) and (age>=50)"), EVERYBODY)
+    assert (first == again).all()
+    assert (canonical.ledger.spent() == request().randomizer.epsilon.nanonats).all()
+
+
+def test_without_it_another_identifier_is_another_report_and_another_charge() -> None:
+    plain = party(Policy())
+    first, again = (plain.randomize(request(number), EVERYBODY) for number in (1, 2))
+    assert (first != again).any()
+    assert (plain.ledger.spent() == 2 * request().randomizer.epsilon.nanonats).all()
+
+
+def test_by_content_changed_records_are_charged_anew_and_have_fresh_coins() -> None:
+    ledger = MemoryLedger(PEOPLE, BUDGET)
+    before, after = people(PEOPLE), with_age_of_the_last_changed(people(PEOPLE))
+    reports = [
+        party(Policy(by_content=True), records, ledger).randomize(request(1), EVERYBODY)
+        for records in (before, after, before)
+    ]
+    assert (reports[0] != reports[1]).any()  # nobody's bit changed: with the old coins they would agree
+    assert (reports[0] == reports[2]).all()
+    assert (ledger.spent() == 2 * request().randomizer.epsilon.nanonats).all()
+
+
+def test_by_content_a_permanent_answer_too_has_one_report_under_any_identifier() -> None:
+    canonical = party(Policy(by_content=True))
+    asked = [Request(bytes([number]) * 16, "region", MEMOISED) for number in (1, 2)]
+    first, again = (canonical.randomize(one, EVERYBODY) for one in asked)
+    assert (first == again).all()
+    assert (canonical.ledger.spent() == MEMOISED.epsilon_permanent.nanonats).all()
+
+
+def with_age_of_the_last_changed(records: Records) -> Records:
+    """The same people, but that the last one had a birthday."""
+    columns = {name: records.column(name).copy() for name in records.schema.names}
+    columns["age"][-1] += 1
+    return Records.from_columns(records.schema, columns)

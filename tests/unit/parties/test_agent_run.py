@@ -1,0 +1,128 @@
+"""An agent from its configuration: its state is made once, never in passing, and never replaced by an empty one."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from localdp.cohorts import Cohort
+from localdp.errors import InvalidParameter, InvalidRecord, StorageFailed
+from parties.agent.config import AgentConfig, load_config
+from parties.agent.ledger import SqliteLedger
+from parties.agent.run import LEDGER_NAME, identity_of, init_storage, party_of, policy_of
+from parties.agent.secret_file import FILE_NAME, rotate_secrets
+from tests.support.agents import write_agent
+from tests.support.federations import request
+from tests.support.processes import somebody_without_rights
+
+EVERYBODY = Cohort(0, 40)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> AgentConfig:
+    return load_config(write_agent(tmp_path, budget="per_day = 3", policy="minimum_cohort = 10"))
+
+
+def close(party: object) -> None:
+    ledger = getattr(party, "ledger", None)
+    assert isinstance(ledger, SqliteLedger)
+    ledger.close()
+
+
+def test_a_new_agent_has_keys_an_empty_ledger_and_its_owners_rules(config: AgentConfig) -> None:
+    init_storage(config)
+    party = party_of(config)
+    assert (party.name, party.people) == ("clinic", 40)
+    assert party.policy == policy_of(config) and party.policy.minimum_cohort == 10
+    assert not party.ledger.spent().any()
+    close(party)
+
+
+def test_its_state_is_for_its_owner_alone(config: AgentConfig) -> None:
+    init_storage(config)
+    for name in (LEDGER_NAME, FILE_NAME):
+        assert (config.storage / name).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("survivor", [LEDGER_NAME, FILE_NAME])
+def test_a_second_init_touches_nothing_even_if_half_is_missing(config: AgentConfig, survivor: str) -> None:
+    init_storage(config)
+    kept = (config.storage / survivor).read_bytes()
+    for path in config.storage.iterdir():
+        if path.name != survivor:
+            path.unlink()
+    with pytest.raises(InvalidParameter, match="not overwritten"):
+        init_storage(config)
+    assert [path.name for path in config.storage.iterdir()] == [survivor]
+    assert (config.storage / survivor).read_bytes() == kept
+
+
+def test_a_missing_ledger_is_not_replaced(config: AgentConfig) -> None:
+    init_storage(config)
+    (config.storage / LEDGER_NAME).unlink()
+    with pytest.raises(InvalidParameter, match="would forget what was spent"):
+        party_of(config)
+    assert not (config.storage / LEDGER_NAME).exists()
+
+
+def test_an_emptied_ledger_is_not_taken_for_a_new_one(config: AgentConfig) -> None:
+    init_storage(config)
+    party = party_of(config)
+    party.randomize(request(1), EVERYBODY)
+    close(party)
+    (config.storage / LEDGER_NAME).write_bytes(b"")
+    with pytest.raises(StorageFailed):
+        party_of(config)
+    assert (config.storage / LEDGER_NAME).read_bytes() == b""
+
+
+def test_missing_keys_are_not_replaced(config: AgentConfig) -> None:
+    init_storage(config)
+    (config.storage / FILE_NAME).unlink()
+    with pytest.raises(InvalidParameter, match="does not exist"):
+        party_of(config)
+    assert not (config.storage / FILE_NAME).exists()
+
+
+def test_nothing_is_made_when_the_table_is_wrong(config: AgentConfig) -> None:
+    config.data.write_text("patient,smoker\np1,true\n")
+    with pytest.raises(InvalidRecord, match="'age'"):
+        init_storage(config)
+    assert not config.storage.exists()
+
+
+def test_state_that_may_not_be_made_is_not_made() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        directory.chmod(0o755)
+        config = load_config(write_agent(directory))
+        directory.chmod(0o555)
+        with somebody_without_rights(), pytest.raises(PermissionError):
+            init_storage(config)
+        directory.chmod(0o755)
+        assert not config.storage.exists()
+
+
+def test_an_agent_that_was_restarted_and_rotated_gives_the_same_report_at_no_charge(
+    config: AgentConfig,
+) -> None:
+    init_storage(config)
+    party = party_of(config)
+    before = party.randomize(request(1), EVERYBODY)
+    spent = party.ledger.spent()
+    close(party)
+    rotate_secrets(config.storage)
+    party = party_of(config)
+    assert (party.randomize(request(1), EVERYBODY) == before).all()
+    assert (party.ledger.spent() == spent).all()
+    close(party)
+
+
+def test_off_loopback_and_for_named_aggregators_there_must_be_certificates(config: AgentConfig) -> None:
+    assert identity_of(config) is None
+    for wrong in ({"address": "0.0.0.0:0"}, {"aggregators": frozenset({"analyst"})}):
+        with pytest.raises(InvalidParameter, match=r"\[tls\]"):
+            identity_of(replace(config, **wrong))
