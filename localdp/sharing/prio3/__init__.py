@@ -1,0 +1,7 @@
+"""Prio3: secret-shared sums of measurements that are proved to be well formed."""
+
+from localdp.sharing.prio3.prio3 import Prio3, Report, VerifyState
+from localdp.sharing.prio3.scalar_circuits import Count, Sum
+from localdp.sharing.prio3.vector_circuits import Histogram, MultihotCountVec, SumVec
+
+__all__ = ["Count", "Histogram", "MultihotCountVec", "Prio3", "Report", "Sum", "SumVec", "VerifyState"]

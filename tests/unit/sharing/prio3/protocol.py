@@ -1,0 +1,57 @@
+"""Prio3 from shard to unshard in a few lines, for tests that change something on the way."""
+
+from dataclasses import replace
+from typing import Any
+
+from localdp.randomness.hazmat import SeededSource
+from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Report, Sum, SumVec
+
+KEY, CONTEXT = bytes(range(100, 132)), b"task"
+INSTANCES: dict[str, tuple[Prio3, list[Any]]] = {
+    "Count": (Prio3(Count(), 2), [1, 0, 1]),
+    "Sum": (Prio3(Sum(13), 3), [13, 0, 6]),
+    "SumVec": (Prio3(SumVec(2, 6, 3), 2), [[6, 1], [0, 0], [5, 5]]),
+    "Histogram": (Prio3(Histogram(5, 2), 2), [4, 0, 4]),
+    "MultihotCountVec": (Prio3(MultihotCountVec(4, 3, 3), 3), [[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0]]),
+    "two proofs": (Prio3(SumVec(2, 6, 3), 2, proofs=2), [[6, 1], [0, 0], [5, 5]]),
+}
+RESULTS: dict[str, Any] = {
+    "Count": 2,
+    "Sum": 19,
+    "SumVec": [11, 6],
+    "Histogram": [1, 0, 0, 0, 2],
+    "MultihotCountVec": [1, 1, 1, 1],
+    "two proofs": [11, 6],
+}
+
+
+def make_reports(name: str) -> list[Report]:
+    prio3, measurements = INSTANCES[name]
+    source = SeededSource(2026)
+    return [prio3.shard_from(CONTEXT, measurement, source) for measurement in measurements]
+
+
+def verify(
+    prio3: Prio3, report: Report, key: bytes = KEY, contexts: tuple[bytes, ...] | None = None
+) -> list[tuple[int, ...]]:
+    """All servers' output shares; raises where the report is refused."""
+    contexts = contexts or (CONTEXT,) * prio3.shares
+    public = report.nonce, report.public_share
+    runs = [
+        prio3.verify_init(key, contexts[j], j, *public, report.input_shares[j]) for j in range(prio3.shares)
+    ]
+    message = prio3.combine(contexts[0], [share for _, share in runs])
+    return [prio3.verify_next(state, message) for state, _ in runs]
+
+
+def with_byte_changed(report: Report, message: int, byte: int, by: int = 1) -> Report:
+    """A bit flipped in the public share (message -1) or in an input share."""
+    if message < 0:
+        return replace(report, public_share=_changed(report.public_share, byte, by))
+    shares = list(report.input_shares)
+    shares[message] = _changed(shares[message], byte, by)
+    return replace(report, input_shares=tuple(shares))
+
+
+def _changed(data: bytes, byte: int, by: int) -> bytes:
+    return data[:byte] + bytes([data[byte] ^ by]) + data[byte + 1 :]
