@@ -38,6 +38,7 @@ _BLOCK_CELLS = 1 << 21  # people are served in blocks whose marks stay in cache
 _ROUNDS_OF_MANY = 2
 _FEWEST_INPUTS_FOR_FILLING = 192  # below, the fixed work is less
 _LARGEST_DRAW = 1 << 32  # several small draws come from one, as long as repeating it stays improbable
+_EVEN_BYTES, _FOUR_ONES = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0001000100010001)
 
 Picks = NDArray[np.uint16]
 Bitmaps = NDArray[np.uint8]
@@ -123,7 +124,8 @@ def _independent(truth: NDArray[Any], odds: tuple[int, int], inputs: int, source
     ):  # a fair bit and / or one of probability q is one with probability q / 2, (1 + q) / 2
         halved = np.bitwise_or if numerator >> place & 1 else np.bitwise_and
         halved(words, source.raw(np.uint64, words.size).reshape(words.shape), out=words)
-    words &= np.packbits(np.arange(64 * width) < inputs).view(np.uint64)
+    if inputs % 64:
+        words &= np.packbits(np.arange(64 * width) < inputs).view(np.uint64)
     own = np.right_shift(np.uint8(0x80), (truth & 7).astype(np.uint8))
     words.view(np.uint8)[np.arange(len(truth)), truth >> 3] |= own
     return words
@@ -159,7 +161,10 @@ def _sizes(marks: Bits) -> Integers:
     sizes: Integers = np.count_nonzero(marks[:, whole:], axis=1).astype(np.int64)
     for start in range(0, words.shape[1], 255):
         lanes = np.add.reduce(words[:, start : start + 255], axis=1)
-        sizes += lanes.view(np.uint8).reshape(-1, 8).sum(axis=1, dtype=np.int64)
+        pairs = (lanes & _EVEN_BYTES) + (lanes >> np.uint64(8) & _EVEN_BYTES)
+        sizes += (pairs * _FOUR_ONES >> np.uint64(48)).view(
+            np.int64
+        )  # the highest pair of the product is the sum
     return sizes
 
 

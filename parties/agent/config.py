@@ -7,6 +7,7 @@ name = "north-hospital"
 path = "patients.parquet"      # .csv, .parquet, .arrow or .feather; relative to this file
 person = "patient"             # the column that says whose row it is; without it every row is a person of its own
 rows = "sample"                # where a person has several: "one" (refuse), "sample" one a request, or charge for "each"
+fixed_order = false            # true: without `person`, vouch that every row keeps its place when the table changes
 
 [schema]
 smoker = { kind = "bit" }
@@ -98,6 +99,7 @@ class AgentConfig:
     data: Path
     person: str | None
     rows: Rows
+    fixed_order: bool
     schema: Schema
     budget: Epsilon
     budget_per_day: Epsilon | None
@@ -147,6 +149,7 @@ class _Reader:
             data=self._beside(self._take("data", "path", str)),
             person=person,
             rows=rows,
+            fixed_order=self._flag("data", "fixed_order"),
             schema=self._schema(),
             budget=self._epsilon("budget", "total"),
             budget_per_day=self._epsilon("budget", "per_day", None),

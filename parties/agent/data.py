@@ -8,6 +8,7 @@ Checked in tests/unit/parties/test_agent_data.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,15 +30,27 @@ from localdp.errors import InvalidParameter, InvalidRecord
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
 
 
+Numbering = Callable[[list[str]], NDArray[np.int64]]  # from people's identifiers to their numbers
+
+
+def by_appearance(identifiers: list[str]) -> NDArray[np.int64]:
+    """People numbered as they first appear."""
+    return np.arange(len(identifiers))
+
+
 def load_table(
-    path: Path, schema: Schema, person: str | None = None, rows: Literal["one", "sample", "each"] = "one"
+    path: Path,
+    schema: Schema,
+    person: str | None = None,
+    rows: Literal["one", "sample", "each"] = "one",
+    numbering: Numbering = by_appearance,
 ) -> tuple[Records, Ownership | None]:
-    """The records of a file, and whose they are where one person has several."""
+    """The records of a file in the order of their people, and whose they are where one person has several."""
     table = _read(path)
     _require_columns(path, table, [*schema.names, *([person] if person else [])])
     if table.num_rows == 0:
         raise InvalidRecord(f"{path}: the table has no rows")
-    order, owners = _owners(table, person)
+    order, owners = _owners(table, person, numbering)
     columns = {name: _column(path, table, name, schema[name])[order] for name in schema.names}
     records = Records.from_columns(schema, columns)
     if owners is None or owners[-1] + 1 == len(owners):
@@ -86,13 +99,17 @@ def _require_columns(path: Path, table: Any, names: list[str]) -> None:
             )
 
 
-def _owners(table: Any, person: str | None) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+def _owners(
+    table: Any, person: str | None, numbering: Numbering
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """An order of the rows in which each person's stand together, and the owners in that order."""
     if person is None:
         return np.arange(table.num_rows), None
-    _, first, codes = np.unique(table[person].to_numpy(), return_index=True, return_inverse=True)
-    ranks = np.argsort(np.argsort(first))  # people are numbered as they first appear
-    owners = ranks[codes].astype(np.int64)
+    names, first, codes = np.unique(table[person].to_numpy(), return_index=True, return_inverse=True)
+    appearance = np.argsort(first)
+    numbers = np.empty(len(names), np.int64)
+    numbers[appearance] = numbering([str(name) for name in names[appearance]])
+    owners = numbers[codes]
     order = np.argsort(owners, kind="stable")
     return order, owners[order]
 

@@ -88,8 +88,8 @@ class SqliteLedger:
         self._accounts = Accounts(people, limit, owners, limit_per_day)
         self._clock = clock
         self._last = 0, 0, FIRST_LINK  # number, stamp and link of the last row that was booked
-        with _storage_errors():
-            _make_private(path)
+        with storage_errors():
+            make_private(path)
             self._file = sqlite3.connect(
                 path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
@@ -106,7 +106,7 @@ class SqliteLedger:
 
     def charge(self, charge: Charge) -> Receipt:
         """Take the charge, whole or not at all; when this returns, it is on disk."""
-        with _storage_errors(), self._transaction():
+        with storage_errors(), self._transaction():
             self._catch_up()
             charge = replace(charge, key=self._accounts.key_of(charge))
             stamp = max(int(self._clock()), self._last[1])
@@ -118,9 +118,15 @@ class SqliteLedger:
         self._last = last
         return Receipt(True, charge.key)
 
+    def last_state(self) -> bytes | None:
+        """The state of the records at the last charge; None if there was none."""
+        with storage_errors():
+            row = self._file.execute("SELECT records FROM charges ORDER BY number DESC LIMIT 1").fetchone()
+        return None if row is None else bytes(row[0])
+
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""
-        with _storage_errors():
+        with storage_errors():
             self._catch_up()
         return self._accounts.spent()
 
@@ -194,7 +200,7 @@ def require_whole(file: sqlite3.Connection) -> None:
         raise StorageFailed("the rows of the ledger are not numbered from 1")
 
 
-def _make_private(path: Path) -> None:
+def make_private(path: Path) -> None:
     """A new ledger is for its owner's eyes; SQLite gives its companion files the same mode."""
     if not path.exists():
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
@@ -202,7 +208,7 @@ def _make_private(path: Path) -> None:
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """A ledger to look at; it is neither made nor changed."""
-    with _storage_errors():
+    with storage_errors():
         file = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
         file.execute("SELECT count(*) FROM charges")
         return file
@@ -239,7 +245,7 @@ def link_after(before: bytes, charge: Charge, stamp: int) -> bytes:
 
 
 @contextmanager
-def _storage_errors() -> Iterator[None]:
+def storage_errors() -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError, OverflowError) as error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -14,12 +15,14 @@ from pathlib import Path
 
 import grpc
 
-from localdp.errors import InvalidParameter, LocalDpError
+from localdp.errors import InvalidParameter, InvalidRecord, LocalDpError
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
+from localdp.randomness.keys import derive_key
 from parties.agent.config import AgentConfig, Dial
 from parties.agent.data import load_table
 from parties.agent.ledger import SqliteLedger, open_for_reading
+from parties.agent.people import number_people
 from parties.agent.secret_file import FILE_NAME, load_secrets, make_secrets
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.identity import Identity, load_identity
@@ -51,10 +54,14 @@ def party_of(config: AgentConfig, *, make: bool = False) -> Party:
             f"there is no ledger at {ledger_path}; an empty one would forget what was spent. "
             "If this agent is new, run `localdp agent init`"
         )
-    if not make:
+    if make:
+        # Bad data is refused before keys are made.
+        load_table(config.data, config.schema, config.person, config.rows)
+    else:
         open_for_reading(ledger_path).close()  # an emptied file, too, would forget
-    records, ownership = load_table(config.data, config.schema, config.person, config.rows)
     secrets = make_secrets(config.storage) if make else load_secrets(config.storage)
+    numbering = functools.partial(number_people, ledger_path, derive_key(secrets.signing, b"people"))
+    records, ownership = load_table(config.data, config.schema, config.person, config.rows, numbering)
     each = ownership is not None and ownership.rows == "each"
     ledger = SqliteLedger(
         ledger_path,
@@ -63,7 +70,21 @@ def party_of(config: AgentConfig, *, make: bool = False) -> Party:
         owners=ownership.owners if ownership is not None and each else None,
         limit_per_day=config.budget_per_day,
     )
-    return Party(config.name, records, secrets.secrets, ledger, policy_of(config), ownership)
+    party = Party(config.name, records, secrets.secrets, ledger, policy_of(config), ownership)
+    _require_same_places(config, party, ledger.last_state())
+    return party
+
+
+def _require_same_places(config: AgentConfig, party: Party, charged: bytes | None) -> None:
+    """Refuse a changed table in which a budget could pass from one person to another."""
+    moves = config.person is None or config.rows == "each"
+    if charged in (None, party.state()) or config.fixed_order or not moves:
+        return
+    raise InvalidRecord(
+        f"{config.data} changed since it was last asked about, and budgets are kept by the place of a row. "
+        'Name the column that says whose row it is (data.person, with rows = "one" or "sample"), '
+        "or say data.fixed_order = true if every row is still the same person's"
+    )
 
 
 def policy_of(config: AgentConfig) -> Policy:

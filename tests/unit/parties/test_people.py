@@ -1,0 +1,92 @@
+"""A person keeps their budget, whatever happens to the table."""
+
+from pathlib import Path
+
+import pytest
+
+from localdp.cohorts import Cohort
+from localdp.errors import InvalidRecord
+from localdp.oracles.party import Party, Request
+from localdp.randomizers.one_bit import binary_randomized_response
+from parties.agent.config import load_config
+from parties.agent.people import number_people
+from parties.agent.run import init_storage, party_of
+
+KEY = bytes(32)
+CONFIG = """
+name = "north"
+data.path = "p.csv"
+{data}
+schema.ill = {{ kind = "bit" }}
+budget.total = 10
+"""
+WITH_PERSON = 'data.person = "patient"\ndata.rows = "sample"'
+
+
+def party(tmp_path: Path, rows: list[str], data: str = WITH_PERSON) -> Party:
+    (tmp_path / "p.csv").write_text("patient,ill\n" + "".join(f"{row}\n" for row in rows))
+    (tmp_path / "agent.toml").write_text(CONFIG.format(data=data))
+    config = load_config(tmp_path / "agent.toml")
+    if not (tmp_path / "state").exists():
+        init_storage(config)
+    return party_of(config)
+
+
+def charge(party: Party, start: int, stop: int, number: int) -> None:
+    party.randomize(Request(b"%16d" % number, "ill", binary_randomized_response(1)), Cohort(start, stop))
+
+
+def test_budgets_follow_people_through_sorting_and_newcomers(tmp_path: Path) -> None:
+    before = party(tmp_path, ["c,1", "a,0", "b,1"])
+    charge(before, 0, 1, 1)  # c, who stood first
+    charge(before, 0, 2, 2)  # c and a
+    after = party(tmp_path, ["new,0", "a,0", "b,1", "c,1"])
+    assert after.ledger.spent().tolist() == [2 * 10**9, 10**9, 0, 0]
+    assert after.records.column("ill").tolist() == [True, False, True, False]  # c, a, b, new
+
+
+def test_several_rows_of_a_person_may_come_and_go(tmp_path: Path) -> None:
+    before = party(tmp_path, ["a,0", "b,1"])
+    charge(before, 0, 1, 1)
+    after = party(tmp_path, ["b,1", "b,0", "a,0", "b,1"])
+    assert after.people == 2
+    assert after.ledger.spent().tolist() == [10**9, 0]
+
+
+def test_a_table_in_which_somebody_is_missing_is_refused(tmp_path: Path) -> None:
+    party(tmp_path, ["a,0", "b,1", "c,1"])
+    with pytest.raises(InvalidRecord, match="1 people who were in the table"):
+        party(tmp_path, ["a,0", "c,1"])
+    assert party(tmp_path, ["c,1", "b,1", "a,0"]).people == 3
+
+
+@pytest.mark.parametrize("data", ["", 'data.person = "patient"\ndata.rows = "each"'])
+def test_where_places_are_all_there_is_a_changed_table_is_refused(tmp_path: Path, data: str) -> None:
+    rows = ["a,0", "a,1", "b,1"]
+    before = party(tmp_path, rows, data)
+    party(tmp_path, ["a,1", *rows[1:]], data)  # nobody has been asked yet: any table will do
+    before = party(tmp_path, rows, data)
+    charge(before, 0, 1, 1)
+    with pytest.raises(InvalidRecord, match="place of a row"):
+        party(tmp_path, ["b,1", "a,0", "a,1", "a,1"], data)
+    assert party(tmp_path, rows, data).ledger.spent().sum() == 10**9
+
+
+def test_the_owner_can_vouch_for_the_places(tmp_path: Path) -> None:
+    charge(party(tmp_path, ["a,0", "b,1"], ""), 0, 1, 1)
+    vouched = party(tmp_path, ["a,1", "b,1"], "data.fixed_order = true")
+    assert vouched.ledger.spent().tolist() == [10**9, 0]
+
+
+def test_numbers_are_kept_and_identifiers_are_not(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    assert number_people(ledger, KEY, ["x", "y"]).tolist() == [0, 1]
+    assert number_people(ledger, KEY, ["secret-name", "y", "x"]).tolist() == [2, 1, 0]
+    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"secret-name" not in content
+
+
+def test_another_key_knows_nobody(tmp_path: Path) -> None:
+    number_people(tmp_path / "ledger", KEY, ["x"])
+    with pytest.raises(InvalidRecord):
+        number_people(tmp_path / "ledger", bytes(31) + b"1", ["x"])
