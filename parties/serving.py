@@ -8,7 +8,8 @@ Checked in tests/integration/test_serving.py, test_tls.py and test_relay.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -16,6 +17,7 @@ from grpc_reflection.v1alpha import reflection
 
 from localdp.errors import InvalidParameter, Unreachable
 from parties.identity import Identity, role_host
+from parties.status import leniently
 
 LARGEST_MESSAGE_BYTES = 4 << 20  # gRPC's own default, on both sides: larger things are streamed in parts
 CHUNK_BYTES = 1 << 20
@@ -48,8 +50,27 @@ _SERVER_OPTIONS = (
     ("grpc.max_concurrent_streams", 1024),
 )
 
-Register = Callable[[grpc.aio.Server], None]
+Register = Callable[[Any], None]
 Options = Sequence[tuple[str, int | str]]
+
+
+class _Lenient:
+    """A server as services see it while they register: bytes that are no message reach their handlers, to be refused."""
+
+    def __init__(self, server: grpc.aio.Server) -> None:
+        self._server = server
+
+    def add_generic_rpc_handlers(self, handlers: Any) -> None:
+        """The half of gRPC's registration that does not name its methods; the other one does it for both."""
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
+        """Register the handlers of a service, with lenient decoders."""
+        lenient = {
+            name: handler._replace(request_deserializer=leniently(handler.request_deserializer))
+            for name, handler in handlers.items()
+        }
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, lenient),))
+        self._server.add_registered_method_handlers(service, lenient)
 
 
 def is_loopback(address: str) -> bool:
@@ -103,7 +124,7 @@ async def start_server(
     server = grpc.aio.server(options=_with(_SERVER_OPTIONS, options))
     names = [name for name, _ in services]
     for _, register in services:
-        register(server)
+        register(_Lenient(server))
     servicer = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
     reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)

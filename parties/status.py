@@ -106,6 +106,29 @@ def _unpacked(status: status_pb2.Status) -> errors.LocalDpError | None:
     return None
 
 
+class NotAMessage:
+    """What stands in for bytes that could not be decoded, until a handler refuses them."""
+
+
+def leniently(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    """A decoder that lets a handler do the refusing: gRPC itself would answer with the decoder's own words."""
+
+    def decoded(data: bytes) -> Any:
+        try:
+            return decode(data)
+        except DecodeError:
+            return NotAMessage()
+
+    return decoded
+
+
+def require_message(request: Any) -> Any:
+    """The request, if its bytes were a message."""
+    if isinstance(request, NotAMessage):
+        raise errors.InvalidParameter("the bytes of the request are not a message of this call")
+    return request
+
+
 async def _abort(context: grpc.aio.ServicerContext[Any, Any], error: Exception) -> None:
     if isinstance(error, errors.LocalDpError):
         code, message, trailing = details(error)
@@ -119,7 +142,7 @@ def answering(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     async def guarded(self: Any, request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
         try:
-            return await method(self, request, context)
+            return await method(self, require_message(request), context)
         except grpc.aio.AbortError:
             raise
         except Exception as error:
@@ -136,7 +159,7 @@ def streaming(method: Callable[..., AsyncIterator[Any]]) -> Callable[..., AsyncI
         self: Any, request: Any, context: grpc.aio.ServicerContext[Any, Any]
     ) -> AsyncIterator[Any]:
         try:
-            async for response in method(self, request, context):
+            async for response in method(self, require_message(request), context):
                 yield response
         except grpc.aio.AbortError:
             raise

@@ -9,7 +9,7 @@ column stands for x and the one before it for a uniformly chosen other item a:
     3. the last item is x if the truth is kept, and a otherwise;
     4. exchanging two columns twice, first of a and then of x, leaves the frame.
 
-From a stream of bytes, which need not be read in fixed work, the same law is drawn eight times faster.  Every item is taken
+From a stream of bytes, which need not be read in fixed work, the same law is drawn five times faster.  Every item is taken
 with a probability somewhat below w / d, a fraction m / 2**k of so few bits that k random words decide 64 items at once; x
 itself counts as taken, so that nobody takes it again.  Whoever then has too many items starts again; those who have too few
 take uniform items, with repetition, as many as they lack and then one at a time, until they lack none.  At last x is put in

@@ -17,7 +17,7 @@ from parties import codec
 from parties.identity import may_speak_for, peer_name
 from parties.observability.observer import Observer
 from parties.shares.client import PEOPLE_PER_PART
-from parties.status import answering
+from parties.status import answering, require_message
 from parties.wire.v1 import share_server_pb2 as pb
 from parties.wire.v1 import share_server_pb2_grpc
 
@@ -62,6 +62,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         caller = peer_name(context)
         with self._observer.call("UploadShares", caller or ""):
             async for request in requests:
+                require_message(request)
                 if not may_speak_for(caller, request.party):
                     raise PolicyRefused("a party uploads its own shares, under the name in its certificate")
                 counted += self._server.accept(_bounded(codec.batch_from_wire(request)))

@@ -152,7 +152,7 @@ NAMED = (
     grpc.StatusCode.RESOURCE_EXHAUSTED,
 )
 # What gRPC itself says of bytes that are no message: no code of the agent's has seen them.
-NO_MESSAGE = (grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL, grpc.StatusCode.INVALID_ARGUMENT)
+NO_MESSAGE = (grpc.StatusCode.INVALID_ARGUMENT,)
 
 
 def end_of(victim: Victim, method: str, message: bytes) -> str:

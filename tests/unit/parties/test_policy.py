@@ -74,7 +74,8 @@ def test_a_question_by_content_is_one_row_of_the_ledger_also_after_a_restart(tmp
 
 
 def test_after_the_table_changed_the_question_by_content_is_charged_anew(tmp_path: Path) -> None:
-    config, everybody = made(tmp_path, policy="by_content = true"), Cohort(0, 40)
+    settings = {"policy": "by_content = true", "data": "fixed_order = true"}
+    config, everybody = made(tmp_path, **settings), Cohort(0, 40)
     with opened(config) as party:
         first = party.randomize(request(1), everybody)
     config.data.write_text(config.data.read_text().replace("p39,True,43", "p39,True,44"))
