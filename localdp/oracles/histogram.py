@@ -23,7 +23,6 @@ from localdp.randomizers.definition import Frequencies, FrequencyRandomizer
 from localdp.randomness.source import RandomSource
 from localdp.selection import choose
 
-REQUEST_ID_BYTES = 16
 MOST_VALUES = 1 << 20
 
 
@@ -55,8 +54,7 @@ def ask_histogram(
     people = cohort.size()
     if randomizer is None:
         randomizer = cast(FrequencyRandomizer, choose(size, Epsilon.requested(epsilon), people).randomizer)
-    identifier = source.raw("u1", REQUEST_ID_BYTES).tobytes()
-    tally = tally_of(reports, Request(identifier, column, randomizer), cohort)
+    tally = tally_of(reports, Request.fresh(column, randomizer, source), cohort)
     names = value_names(reports.schema[column], size)
     return Histogram(column, names, randomizer.estimate(tally), randomizer, people)
 

@@ -24,8 +24,6 @@ from localdp.randomizers.definition import Estimate, Floats
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomness.source import RandomSource
 
-REQUEST_ID_BYTES = 16
-
 _Variance = TypeVar("_Variance", float, Floats)
 
 
@@ -81,8 +79,7 @@ class LocalOracle:
 
     def _one(self, query: StatisticalQuery, group: Cohort) -> Answer:
         randomizer = OneBitRandomizer(self._epsilon, resolution_of(query))
-        identifier = self._source.raw("u1", REQUEST_ID_BYTES).tobytes()
-        tally = tally_of(self._reports, Request(identifier, query.text, randomizer), group)
+        tally = tally_of(self._reports, Request.fresh(query.text, randomizer, self._source), group)
         return extrapolated(query.text, randomizer.estimate(tally), self.people)
 
 

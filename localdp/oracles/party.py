@@ -34,6 +34,7 @@ from localdp.randomizers.memoised import Memo, MemoisedUnary
 from localdp.randomizers.memoised_hashing import MemoisedHashing
 from localdp.randomness.keys import derive_key
 from localdp.randomness.lanes import LanedSource
+from localdp.randomness.source import RandomSource
 from localdp.sharing import additive
 from localdp.sharing.collection import Collection
 from localdp.sharing.share_server import ShareBatch
@@ -57,6 +58,11 @@ class Request:
             raise InvalidParameter(
                 f"a request identifier has {SHORTEST_REQUEST_ID} to {LONGEST_REQUEST_ID} bytes"
             )
+
+    @classmethod
+    def fresh(cls, query: str, randomizer: LocalRandomizer, source: RandomSource) -> Request:
+        """A request under a new identifier."""
+        return cls(source.raw("u1", SHORTEST_REQUEST_ID).tobytes(), query, randomizer)
 
     def digest(self, text: str) -> bytes:
         """What names the request in the ledger and keys its coins, given the query's canonical text."""

@@ -15,6 +15,7 @@ import hashlib
 import hmac
 
 from localdp.errors import InvalidParameter
+from localdp.framing import framed
 
 _LABEL = b"localdp/derive-key/v1"
 _SHORTEST_SECRET = 16
@@ -25,11 +26,8 @@ def derive_key(secret: bytes, *context: bytes) -> bytes:
     """A 32-byte key that depends on the secret, on each part of the context and on where it ends."""
     if len(secret) < _SHORTEST_SECRET:
         raise InvalidParameter(f"a secret needs at least {_SHORTEST_SECRET} bytes")
-    message = [_LABEL, len(context).to_bytes(8, "big")]
-    for part in context:
-        message += [len(part).to_bytes(8, "big"), part]
     # HMAC pads its key with zero bytes, so secrets of different lengths are told apart by hashing the
     # length in.
     keyed = hmac.new(secret, len(secret).to_bytes(8, "big"), hashlib.sha256)
-    keyed.update(b"".join(message))
+    keyed.update(_LABEL + len(context).to_bytes(8, "big") + framed(context))
     return keyed.digest()

@@ -22,8 +22,7 @@ from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, LocalDpError, QuorumMissed
 from localdp.oracles.definition import resolution_of
-from localdp.oracles.local import REQUEST_ID_BYTES
-from localdp.oracles.party import Request
+from localdp.oracles.party import SHORTEST_REQUEST_ID, Request
 from localdp.oracles.question import Question
 from localdp.queries.statistical import StatisticalQuery
 from localdp.randomizers.definition import LocalRandomizer, Tally
@@ -61,7 +60,7 @@ class Rounds:
         path: Path,
         identity: Identity | None = None,
         *,
-        identifiers: Callable[[], bytes] = lambda: os.urandom(REQUEST_ID_BYTES),
+        identifiers: Callable[[], bytes] = lambda: os.urandom(SHORTEST_REQUEST_ID),
         step: Step = lambda name: None,
     ) -> None:
         """`identifiers` gives each new round its request identifier, never the same one twice."""
