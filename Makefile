@@ -1,7 +1,7 @@
 # Two commands do everything on a fresh machine with Python 3.11: `make demo` and `make test`.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench nightly protos clean
+.PHONY: help demo test check bench docs nightly protos clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -23,6 +23,7 @@ demo: $(READY) ## the separation of section 9.3, on real processes, with a pictu
 	$(BIN)/localdp compare --transport grpc --trials 200 --out out
 
 test: $(READY) ## every test but the nightly ones
+	@.ci/browser # Chromium, where it is absent and may be installed
 	$(BIN)/pytest -n 2 -m 'not nightly'
 
 check: $(READY) ## style, types, rooms, protos
@@ -36,6 +37,17 @@ check: $(READY) ## style, types, rooms, protos
 
 bench: $(READY) ## ratios against yardsticks measured in the same run, into out/bench.json
 	$(BIN)/python -m benchmarks.run --out out/bench.json
+
+# In an environment of its own: the site is made from text and syntax trees, and needs nothing of the project.
+DOCS := out/venv-docs
+$(DOCS)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt mkdocs mkdocs-material
+	touch $@
+
+docs: $(DOCS)/.ready ## the documentation as a site, in out/site
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+	@echo "read it: out/site/index.html; to search it, too: $(PYTHON) -m http.server --bind 127.0.0.1 --directory out/site"
 
 nightly: $(READY) ## the long checks
 	$(BIN)/pytest -n 2 -m nightly

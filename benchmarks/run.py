@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 
 from benchmarks.peers import peers
+from benchmarks.prio3 import prio3
 from benchmarks.randomizers import randomizers
 from benchmarks.rows import Row, print_rows
 from benchmarks.samplers import samplers
 from benchmarks.service import service
+from benchmarks.shares import shares
 
 
 def main() -> None:
@@ -25,7 +27,7 @@ def main() -> None:
     options = parser.parse_args()
     path: Path = options.out
     rows: list[Row] = []
-    for measure in (samplers, randomizers, service, *([peers] if options.peers else [])):
+    for measure in (samplers, randomizers, prio3, service, shares, *([peers] if options.peers else [])):
         measured = measure()
         print_rows(measured)
         rows += measured

@@ -14,11 +14,15 @@ from benchmarks.streams import stream_row
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort
+from localdp.domains import Records
 from localdp.experiments.population import dealt, made_up_people
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.shared import SharedOracle
+from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomizers.k_ary import KaryRandomizedResponse
+from localdp.randomizers.local_laplace import LocalDiscreteLaplace
 from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomizers.unary import OptimizedUnaryEncoding
 from localdp.randomness.keystream import KeystreamSource
 from parties.agent.ledger import SqliteLedger
 from parties.coordinator import CALL_SECONDS
@@ -53,8 +57,21 @@ def service() -> list[Row]:
         _charge_row(),
         _logical_parties_row(),
         _processes_row(),
-        stream_row(people, "smoker", OneBitRandomizer(ONE), "one-bit reports received and tallied", SHARE),
-        stream_row(people, "age", KaryRandomizedResponse(ONE, 121), "7-bit reports received and tallied"),
+        *_stream_rows(people),
+    ]
+
+
+def _stream_rows(people: Records) -> list[Row]:
+    """Reports of one bit, of 7 and 11 bits without gaps, and of 16 bytes."""
+    kinds: list[tuple[str, LocalRandomizer]] = [
+        ("smoker", OneBitRandomizer(ONE)),
+        ("age", KaryRandomizedResponse(ONE, 121)),
+        ("clip(0.01*age)", LocalDiscreteLaplace(ONE)),
+        ("age", OptimizedUnaryEncoding(ONE, 121)),
+    ]
+    return [
+        stream_row(people, query, kind, f"{kind.report_bits}-bit reports received and tallied", SHARE)
+        for query, kind in kinds
     ]
 
 

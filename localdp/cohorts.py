@@ -61,8 +61,8 @@ class Cohort:
         """What to index an array of people with."""
         if self.split is None:
             return slice(self.start, self.stop)
-        groups = _groups(self.split.seed, self.split.parts, self.start, self.stop)
-        return np.flatnonzero(groups == self.split.part) + self.start
+        members, first = _partition(self.split.seed, self.split.parts, self.start, self.stop)
+        return members[first[self.split.part] : first[self.split.part + 1]]
 
     def lanes(self) -> range | NDArray[np.int64]:
         """The people as lanes of a source of coins."""
@@ -79,8 +79,15 @@ class Cohort:
         return len(self.lanes())
 
 
-@lru_cache(maxsize=16)
-def _groups(seed: bytes, parts: int, start: int, stop: int) -> NDArray[np.uint16]:
-    """The group of each person; remembered, because a round of many queries asks for one part after the other."""
-    coins = LanedSource(seed, range(start, stop))
-    return coins.below(parts, stop - start).astype(np.uint16)
+@lru_cache(maxsize=8)
+def _partition(
+    seed: bytes, parts: int, start: int, stop: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All people, group by group and in order within each, and where each group begins.
+
+    Remembered, because a round of many queries asks for one part after the other.
+    """
+    groups = LanedSource(seed, range(start, stop)).below(parts, stop - start).astype(np.uint16)
+    members = np.argsort(groups, kind="stable") + start
+    members.setflags(write=False)
+    return members, np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=parts))])

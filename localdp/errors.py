@@ -73,6 +73,10 @@ class QuorumMissed(LocalDpError):
     """Too few people answered before a round's deadline, so there is no answer."""
 
 
+class SignalTooWeak(LocalDpError):
+    """The noise that is to be expected drowns what an algorithm looks for, so nothing was asked."""
+
+
 class StorageFailed(LocalDpError):
     """The ledger could not be written, so nothing was answered."""
 

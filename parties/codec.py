@@ -5,15 +5,17 @@ Decoding builds the domain objects, whose constructors check their own bounds: w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.party import Request
-from localdp.sharing import field
-from localdp.sharing.collection import Collection, Contributor
-from localdp.sharing.noise_plans import NoisePlan
-from localdp.sharing.share_server import ShareBatch
+from localdp.sharing.collection import Collection, Contributor, Tier
+from localdp.sharing.encoding import Encoding, EncodingKind
+from localdp.sharing.noise_plans import NoisePlan, PlanKind
 from parties.query_codec import query_from_wire, query_to_wire
 from parties.randomizer_codec import randomizer_from_wire, randomizer_to_wire
 from parties.wire.v1 import (
@@ -21,14 +23,24 @@ from parties.wire.v1 import (
     collection_pb2,
     oracle_pb2,
     schema_pb2,
-    share_server_pb2,
 )
 
-_PLANS = {
-    NoisePlan.EACH_SERVER: collection_pb2.NOISE_PLAN_EACH_SERVER,
-    NoisePlan.DIVIDED: collection_pb2.NOISE_PLAN_DIVIDED,
+_PLANS: dict[PlanKind, collection_pb2.NoisePlan] = {
+    "each-server": collection_pb2.NOISE_PLAN_EACH_SERVER,
+    "divided": collection_pb2.NOISE_PLAN_DIVIDED,
 }
-_PLANS_FROM_WIRE = {number: plan for plan, number in _PLANS.items()}
+_TIERS: dict[Tier, collection_pb2.Tier] = {
+    "prio3": collection_pb2.TIER_PRIO3,
+    "additive": collection_pb2.TIER_ADDITIVE,
+}
+_ENCODINGS: dict[EncodingKind, collection_pb2.EncodingKind] = {
+    "count": collection_pb2.ENCODING_KIND_COUNT,
+    "sum": collection_pb2.ENCODING_KIND_SUM,
+    "histogram": collection_pb2.ENCODING_KIND_HISTOGRAM,
+    "multihot": collection_pb2.ENCODING_KIND_MULTIHOT,
+    "vector": collection_pb2.ENCODING_KIND_VECTOR,
+}
+_Name = TypeVar("_Name")
 
 
 def cohort_to_wire(cohort: Cohort) -> cohort_pb2.Cohort:
@@ -69,46 +81,56 @@ def collection_to_wire(collection: Collection) -> collection_pb2.Collection:
     return collection_pb2.Collection(
         collection_id=collection.collection_id,
         query=query_to_wire(collection.query),
-        resolution=collection.resolution,
         epsilon_nanonats=collection.epsilon.nanonats,
-        noise_plan=_PLANS[collection.plan],
+        noise_plan=_PLANS[collection.plan.kind],
+        tolerated=collection.plan.tolerated,
         servers=collection.servers,
         parties=[collection_pb2.Contributor(name=p.name, people=p.people) for p in collection.parties],
         minimum_batch=collection.minimum_batch,
+        encoding=_encoding_to_wire(collection.encoding),
+        tier=_TIERS[collection.tier],
+        keys=collection.keys,
     )
 
 
 def collection_from_wire(message: collection_pb2.Collection) -> Collection:
     """A collection, checked."""
-    if message.noise_plan not in _PLANS_FROM_WIRE:
-        raise InvalidParameter("this noise plan is not known here")
+    plan = NoisePlan(_named(_PLANS, message.noise_plan, "noise plan"), message.tolerated)
     return Collection(
         message.collection_id,
         query_from_wire(message.query),
-        message.resolution,
+        _encoding_from_wire(message.encoding),
         Epsilon(message.epsilon_nanonats),
-        _PLANS_FROM_WIRE[message.noise_plan],
+        plan,
         tuple(message.servers),
         tuple(Contributor(party.name, party.people) for party in message.parties),
         message.minimum_batch,
+        _named(_TIERS, message.tier, "tier"),
+        tuple(message.keys),
     )
 
 
-def batch_to_wire(batch: ShareBatch) -> share_server_pb2.UploadSharesRequest:
-    """Shares as a message."""
-    return share_server_pb2.UploadSharesRequest(
-        collection=batch.collection,
-        party=batch.party,
-        cohort=cohort_to_wire(batch.cohort),
-        shares=field.pack(batch.shares),
+def _encoding_to_wire(encoding: Encoding) -> collection_pb2.Encoding:
+    return collection_pb2.Encoding(
+        kind=_ENCODINGS[encoding.kind],
+        length=encoding.length,
+        bound=encoding.bound,
+        sensitivity=encoding.sensitivity,
+        weight=encoding.weight,
     )
 
 
-def batch_from_wire(message: share_server_pb2.UploadSharesRequest) -> ShareBatch:
-    """Shares, each a reduced field element."""
-    return ShareBatch(
-        message.collection, message.party, cohort_from_wire(message.cohort), field.unpack(message.shares)
-    )
+def _encoding_from_wire(message: collection_pb2.Encoding) -> Encoding:
+    kind = _named(_ENCODINGS, message.kind, "encoding")
+    return Encoding(kind, message.length, message.bound, message.sensitivity, message.weight)
+
+
+def _named(names: Mapping[_Name, int], number: int, what: str) -> _Name:
+    """The name that a number of an enum stands for."""
+    for name, known in names.items():
+        if known == number:
+            return name
+    raise InvalidParameter(f"this {what} is not known here")
 
 
 def schema_to_wire(schema: Schema) -> schema_pb2.Schema:

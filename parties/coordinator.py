@@ -1,8 +1,8 @@
 """The coordinator's side of the wire: the same oracles as in process, spoken over gRPC.
 
-Every call has a deadline.  Calls to many parties run at once, at most `MOST_CALLS` of them: far more would come back as
-bare cancellations.  What a peer sends is checked before it is used, and a party that fails, fails the round: no answer
-is ever made from part of a cohort in silence.
+Every call has a deadline, and is sent again before it if the peer was away (`parties.repeating`).  Calls to many parties
+run at once, at most `MOST_CALLS` of them: far more would come back as bare cancellations.  What a peer sends is checked
+before it is used, and a party that fails, fails the round: no answer is ever made from part of a cohort in silence.
 
 A party is reached over a channel, and where that comes from is its own business: it is dialled (`Peer`), or the party has
 dialled in (`parties.relay`).
@@ -10,30 +10,32 @@ dialled in (`parties.relay`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 import grpc
 
-from localdp.cohorts import LARGEST_INDEX, Cohort
+from localdp.accounting.epsilon import Epsilon
+from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.errors import InvalidParameter, MalformedReport, ShareMismatch
+from localdp.errors import InvalidParameter, MalformedReport
 from localdp.oracles.lr import cohorts_by_party
 from localdp.oracles.party import Request
 from localdp.randomizers.definition import Reports
 from localdp.sharing.collection import LONGEST_NAME, Collection, Contributor
-from localdp.sharing.field import PRIME
-from localdp.sharing.share_server import Holding
 from parties import codec
 from parties.identity import Identity
+from parties.receiving import Reception
+from parties.repeating import Patience, Persistence, UnaryCall, answers
 from parties.serving import open_channel
 from parties.status import error_of
-from parties.wire.v1 import oracle_pb2, oracle_pb2_grpc, share_server_pb2, share_server_pb2_grpc
+from parties.wire.v1 import oracle_pb2, oracle_pb2_grpc
 
 MOST_CALLS = 256
 CALL_SECONDS = 60.0
+MOST_PEOPLE_OF_A_PARTY = 1 << 27  # that a party may claim: a split of them takes memory on this side
 
 _Item = TypeVar("_Item")
 
@@ -69,38 +71,40 @@ def _sized_windows(items: Sequence[_Item]) -> Iterator[list[_Item]]:
         yield window
 
 
-def _result(future: Any, peer: str) -> Any:
-    try:
-        return future.result()
-    except grpc.RpcError as failure:
-        raise error_of(failure, peer) from None
+class Channels:
+    """One channel a peer, closed together, and the persistence of the calls over them."""
 
-
-class _Channels:
-    """One channel a peer, closed together."""
-
-    def __init__(self, peers: Sequence[Reachable], identity: Identity | None) -> None:
+    def __init__(
+        self, peers: Sequence[Reachable], identity: Identity | None, patience: Patience | None = None
+    ) -> None:
         if not peers:
             raise InvalidParameter("there is nobody to talk to")
         self.peers = list(peers)
+        self.persistence = Persistence(patience or Patience())
         self.channels = [peer.open(identity) for peer in peers]
 
     def close(self) -> None:
+        """Close them; calls that are waiting to be sent again are given up."""
+        self.persistence.stop()
         for channel in self.channels:
             channel.close()
 
 
 def _common_schema(described: Sequence[Any]) -> Schema:
-    schemas = {codec.schema_from_wire(party.schema) for party in described}
-    if len(schemas) != 1:
-        raise InvalidParameter("the parties' schemas differ")
-    return schemas.pop()
+    schemas = [codec.schema_from_wire(party.schema) for party in described]
+    for party, schema in zip(described, schemas, strict=True):
+        if schema != schemas[0]:
+            raise InvalidParameter(
+                f"party {party.name!s:.128} has other columns than party {described[0].name!s:.128}: the schemas in their "
+                "configurations have to be the same, in names, bounds and order"
+            )
+    return schemas[0]
 
 
 def _contributor(described: Any, peer: Reachable) -> Contributor:
     if described.name != peer.name:
         raise InvalidParameter(f"party {peer.name} calls itself otherwise")
-    if not 0 < len(described.name) <= LONGEST_NAME or described.people > LARGEST_INDEX:
+    if not 0 < len(described.name) <= LONGEST_NAME or described.people > MOST_PEOPLE_OF_A_PARTY:
         raise InvalidParameter("a party's name or its number of people is out of bounds")
     return Contributor(described.name, described.people)
 
@@ -113,8 +117,10 @@ class RemoteParties:
         peers: Sequence[Reachable],
         timeout_seconds: float = CALL_SECONDS,
         identity: Identity | None = None,
+        patience: Patience | None = None,
     ) -> None:
-        self._channels = _Channels(peers, identity)
+        """`timeout_seconds` is what one call may take, with all of its repetitions."""
+        self._channels = Channels(peers, identity, patience)
         self._stubs = [oracle_pb2_grpc.LocalRandomizerOracleServiceStub(c) for c in self._channels.channels]
         self._timeout = timeout_seconds
         self.bytes_moved = 0
@@ -122,6 +128,9 @@ class RemoteParties:
             described = self._described()
             self.schema = _common_schema(described)
             self.contributors = tuple(map(_contributor, described, self._channels.peers))
+            self.limits = tuple(
+                Epsilon(party.budget_nanonats) for party in described
+            )  # of each one's people
         except BaseException:
             self.close()
             raise
@@ -131,6 +140,11 @@ class RemoteParties:
         """How many people there are, over all parties."""
         return sum(party.people for party in self.contributors)
 
+    @property
+    def repeated(self) -> int:
+        """How many calls were sent again so far, because a party was away."""
+        return self._channels.persistence.repeated
+
     def close(self) -> None:
         """Close the channels."""
         self._channels.close()
@@ -139,127 +153,73 @@ class RemoteParties:
         """The reports of the cohort, in order of index, party by party."""
         sizes = [party.people for party in self.contributors]
         for window in _sized_windows(list(cohorts_by_party(cohort, sizes))):
-            calls = [
-                (
-                    number,
-                    part,
-                    self._stubs[number].Randomize(
-                        codec.request_to_wire(request, part), timeout=self._timeout
-                    ),
-                )
-                for number, part in window
-            ]
+            calls = [self._begun(request, number, part) for number, part in window]
             try:
-                for number, part, call in calls:
-                    yield from self._received(request, part, call, self.contributors[number].name)
+                for (number, part), call in zip(window, calls, strict=True):
+                    yield from self._received(request, part, call, self._name(number))
             finally:
-                for _, _, call in calls:
+                for call in calls:
                     call.cancel()
 
     def contribute(self, collection: Collection, cohort: Cohort) -> int:
-        """Have the parties upload their shares; returns how many reports were new."""
+        """Have the parties upload their shares; returns how many reports were new in the calls that were answered."""
         sizes = [party.people for party in self.contributors]
         message = codec.collection_to_wire(collection)
         counted = 0
         for window in _sized_windows(list(cohorts_by_party(cohort, sizes))):
-            calls = [(number, self._contribution(number, message, part)) for number, part in window]
-            counted += sum(
-                _result(call, f"party {self.contributors[number].name}").counted for number, call in calls
-            )
+            calls = [self._contribution(number, message, part) for number, part in window]
+            told = answers(calls, self._timeout, self._channels.persistence)
+            counted += sum(answer.counted for answer in told)
         return counted
 
-    def _contribution(self, number: int, collection: Any, part: Cohort) -> Any:
+    def sealed(self, collection: Collection, cohort: Cohort) -> Iterator[Any]:
+        """The shares of a cohort, sealed to the share servers, for somebody who carries them there."""
+        message, sizes = codec.collection_to_wire(collection), [party.people for party in self.contributors]
+        for number, part in cohorts_by_party(cohort, sizes):
+            request = oracle_pb2.ContributeSealedRequest(
+                collection=message, cohort=codec.cohort_to_wire(part)
+            )
+            try:
+                yield from self._stubs[number].ContributeSealed(request, timeout=self._timeout)
+            except grpc.RpcError as failure:
+                raise error_of(failure, self._name(number)) from None
+
+    def _name(self, number: int) -> str:
+        return f"party {self._channels.peers[number].name}"
+
+    def _begun(self, request: Request, number: int, part: Cohort) -> Reception:
+        method, message = self._stubs[number].Randomize, codec.request_to_wire(request, part)
+        return Reception(
+            lambda seconds: method(message, timeout=seconds),
+            self._name(number),
+            self._timeout,
+            self._channels.persistence,
+        )
+
+    def _contribution(self, number: int, collection: Any, part: Cohort) -> UnaryCall:
         request = oracle_pb2.ContributeRequest(collection=collection, cohort=codec.cohort_to_wire(part))
-        return self._stubs[number].Contribute.future(request, timeout=self._timeout)
+        method = self._stubs[number].Contribute
+        return UnaryCall(self._name(number), lambda seconds: method.future(request, timeout=seconds))
 
     def _described(self) -> list[Any]:
-        calls = [
-            stub.Describe.future(oracle_pb2.DescribeRequest(), timeout=self._timeout)
-            for stub in self._stubs
-        ]
-        return [
-            _result(call, f"party {peer.name}")
-            for call, peer in zip(calls, self._channels.peers, strict=True)
-        ]
+        return answers(
+            [self._description(number) for number in range(len(self._stubs))],
+            self._timeout,
+            self._channels.persistence,
+        )
 
-    def _received(self, request: Request, part: Cohort, call: Any, name: str) -> Iterator[Reports]:
+    def _description(self, number: int) -> UnaryCall:
+        method, request = self._stubs[number].Describe, oracle_pb2.DescribeRequest()
+        return UnaryCall(self._name(number), lambda seconds: method.future(request, timeout=seconds))
+
+    def _received(self, request: Request, part: Cohort, call: Reception, name: str) -> Iterator[Reports]:
         expected = part.size()
-        wrong = MalformedReport(f"party {name} sent another number of reports than it was asked for")
-        try:
-            for message in call:
-                self.bytes_moved += len(message.packed)
-                expected -= message.reports
-                if expected < 0 or message.reports == 0:
-                    raise wrong  # at once: such a stream might have no end
-                yield request.randomizer.unpack(message.packed, message.reports)
-        except grpc.RpcError as failure:
-            raise error_of(failure, f"party {name}") from None
+        wrong = MalformedReport(f"{name} sent another number of reports than it was asked for")
+        for message in call.messages():
+            self.bytes_moved += len(message.packed)
+            expected -= message.reports
+            if expected < 0 or message.reports == 0:
+                raise wrong  # at once: such a stream might have no end
+            yield request.randomizer.unpack(message.packed, message.reports)
         if expected:
             raise wrong
-
-
-class RemoteShareServers:
-    """Share servers and contributing parties behind their addresses."""
-
-    def __init__(
-        self,
-        parties: RemoteParties,
-        peers: Sequence[Peer],
-        timeout_seconds: float = CALL_SECONDS,
-        identity: Identity | None = None,
-    ) -> None:
-        self._parties = parties
-        self._channels = _Channels(peers, identity)
-        self._stubs = [share_server_pb2_grpc.ShareServerServiceStub(c) for c in self._channels.channels]
-        self._timeout = timeout_seconds
-        self.servers = tuple(peer.name for peer in peers)
-
-    @property
-    def schema(self) -> Schema:
-        """What the parties' records consist of."""
-        return self._parties.schema
-
-    @property
-    def contributors(self) -> tuple[Contributor, ...]:
-        """The parties, in order, and how many people each speaks for."""
-        return self._parties.contributors
-
-    def close(self) -> None:
-        """Close the channels to the share servers."""
-        self._channels.close()
-
-    def open(self, collection: Collection) -> None:
-        """Announce a collection to every server."""
-        request = share_server_pb2.OpenCollectionRequest(collection=codec.collection_to_wire(collection))
-        for response in self._of_each(
-            lambda stub: stub.OpenCollection.future(request, timeout=self._timeout)
-        ):
-            if response.digest != collection.digest:
-                raise ShareMismatch("a share server has another collection in mind")
-
-    def contribute(self, collection: Collection, cohort: Cohort) -> int:
-        """Have the parties upload their shares."""
-        return self._parties.contribute(collection, cohort)
-
-    def holdings(self, collection: Collection) -> list[Holding]:
-        """What each server holds."""
-        request = share_server_pb2.GetHoldingRequest(collection=collection.digest)
-        answers = self._of_each(lambda stub: stub.GetHolding.future(request, timeout=self._timeout))
-        if any(answer.reports > collection.people for answer in answers):
-            raise MalformedReport("a share server claims more reports than there are people")
-        return [Holding(answer.reports, answer.accepted) for answer in answers]
-
-    def release(self, collection: Collection, accepted: bytes) -> list[int]:
-        """Each server's noisy sum over exactly the agreed reports."""
-        request = share_server_pb2.ReleaseRequest(collection=collection.digest, accepted=accepted)
-        answers = self._of_each(lambda stub: stub.Release.future(request, timeout=self._timeout))
-        if any(answer.noisy_sum >= PRIME for answer in answers):
-            raise MalformedReport("a share server released something that is not a field element")
-        return [answer.noisy_sum for answer in answers]
-
-    def _of_each(self, call: Callable[[Any], Any]) -> list[Any]:
-        futures = [call(stub) for stub in self._stubs]
-        return [
-            _result(future, f"share server {name}")
-            for future, name in zip(futures, self.servers, strict=True)
-        ]

@@ -85,7 +85,9 @@ _PLAIN = (
     _Parameters("square_wave", SquareWave, pb.SquareWave, ("buckets",)),
     _Parameters("haar_ranges", HaarRanges, pb.HaarRanges, ("inputs",)),
     _Parameters("hierarchical_ranges", HierarchicalRanges, pb.HierarchicalRanges, ("inputs", "branching")),
-    _Parameters("hadamard_marginals", HadamardMarginals, pb.HadamardMarginals, ("bits", "order")),
+    _Parameters(
+        "hadamard_marginals", HadamardMarginals, pb.HadamardMarginals, ("bits", "order", "labelled")
+    ),
     _Parameters("count_mean_sketch", CountMeanSketch, pb.CountMeanSketch, ("hashes", "width", "hash_seed")),
     _Parameters(
         "hadamard_count_mean_sketch",

@@ -30,10 +30,9 @@ LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE_BYTES),
     ("grpc.max_send_message_length", LARGEST_MESSAGE_BYTES),
-    (
-        "grpc.max_reconnect_backoff_ms",
-        2000,
-    ),  # a peer that is back is found again at once, not after two minutes
+    # A peer that is back is found again at once, not after two minutes; and a call that is sent again really dials.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2000),
 )
 KEEPALIVE_OPTIONS = (
     ("grpc.keepalive_time_ms", KEEPALIVE_SECONDS * 1000),
@@ -141,4 +140,6 @@ def _bind(server: grpc.aio.Server, address: str, identity: Identity | None) -> i
             return server.add_insecure_port(address)
         return server.add_secure_port(address, identity.server_credentials())
     except RuntimeError as error:
-        raise Unreachable(f"cannot listen on {address}; is the port in use?") from error
+        raise Unreachable(
+            f"cannot listen on {address}; is the port in use? Choose another one, or 0 for any that is free"
+        ) from error

@@ -44,6 +44,7 @@ CODES: dict[type[errors.LocalDpError], grpc.StatusCode] = {
     errors.Unreachable: grpc.StatusCode.UNAVAILABLE,
     errors.DeadlineMissed: grpc.StatusCode.DEADLINE_EXCEEDED,
     errors.QuorumMissed: grpc.StatusCode.DEADLINE_EXCEEDED,
+    errors.SignalTooWeak: grpc.StatusCode.FAILED_PRECONDITION,
     errors.StorageFailed: grpc.StatusCode.UNAVAILABLE,
     errors.CoinsExhausted: grpc.StatusCode.INTERNAL,
 }

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 
 from localdp.accounting.epsilon import Epsilon
 
@@ -16,13 +17,15 @@ class Strength(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PrivacyClaim:
-    """A promise of epsilon-differential privacy, for replace-one neighbours, with delta = 0."""
+    """A promise of (epsilon, delta)-differential privacy, for replace-one neighbours; delta is 0 unless it is given."""
 
     model: str
     epsilon: Epsilon | None  # total per person over the run, in nats; None: no promise at all
     strength: Strength
     against: str  # whose view the promise is about
     honest: str  # who must follow the protocol for the promise to hold
+    delta: Fraction = Fraction(0)
+    neighbours: str = "replacing one person's record"  # what is hidden
 
     def statement(self) -> str:
         """The claim in plain words."""
@@ -34,6 +37,9 @@ class PrivacyClaim:
             else "against polynomial-time adversaries"
         )
         return (
-            f"{self.model}: whatever {self.against} can see, replacing one person's record changes its probability by "
-            f"a factor of at most exp({self.epsilon}) over all rounds, {kind}. {self.honest}"
+            f"{self.model}: whatever {self.against} can see, {self.neighbours} changes its probability by "
+            f"a factor of at most exp({self.epsilon}){self._exception()} over all rounds, {kind}. {self.honest}"
         )
+
+    def _exception(self) -> str:
+        return f", but for a probability of {float(self.delta):.3g}," if self.delta else ""

@@ -8,6 +8,10 @@ A charge names its request by the digest of its canonical bytes.  The same reque
 paid already, costs nothing: the party will give the same report (its coins are a function of its key and of the
 request).  If the records changed in between, the second report would reveal the change, so the charge is refused.
 
+A report that goes to a second caller says nothing new about anybody, so nobody pays for it; but whom a person's reports
+went to is the person's to know.  So the repetition is taken as a charge of epsilon 0 under that caller's name, once for
+each caller and person: further repetitions leave no trace, or they would fill the ledger for free.
+
 Checked for every implementation by tests/contract/test_ledger.py.
 """
 
@@ -19,11 +23,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp.accounting.coverage import Coverage
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, KeyRetired, RecordsChanged, StorageFailed, UnknownIndex
 
 LARGEST_LIMIT_NANONATS = 1 << 62
+
+Debtors = slice | NDArray[np.int64]  # what to index an array of people with
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,38 @@ class Ledger(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class _Taken:
+    """What is known of a request that was charged."""
+
+    key: str  # of the first charge
+    records: set[bytes] = field(default_factory=set)
+    paid: Coverage = field(default_factory=Coverage)
+    heard: dict[str, Coverage] = field(default_factory=dict)  # by each caller, at whoever's charge
+
+    def require_repeatable(self, charge: Charge) -> None:
+        """Refuse what could not be answered with the report of before."""
+        if charge.kept is not None and self.key not in charge.kept:
+            raise KeyRetired(
+                "the key that this request was first answered with is gone; make a new request"
+            )
+        if self.records != {charge.records}:
+            raise RecordsChanged(
+                "the records changed since this request was first charged; make a new request"
+            )
+
+    def was_heard(self, charge: Charge) -> bool:
+        """Whether the caller had all of these reports before."""
+        heard = self.heard.get(charge.caller)
+        return heard is not None and heard.covers(charge.cohort)
+
+    def add(self, charge: Charge, people: int) -> None:
+        """The cohort has paid, and the caller has its reports."""
+        self.records.add(charge.records)
+        self.paid.add(charge.cohort, people)
+        self.heard.setdefault(charge.caller, Coverage()).add(charge.cohort, people)
+
+
 class Accounts:
     """The arithmetic of a ledger, without its storage: what was spent, and by which requests."""
 
@@ -85,7 +124,7 @@ class Accounts:
         self.limit = Epsilon(min(limit.nanonats, LARGEST_LIMIT_NANONATS))
         self._owners = owners
         self._spent = np.zeros(people, dtype=np.int64)
-        self._taken: dict[bytes, list[Charge]] = {}
+        self._taken: dict[bytes, _Taken] = {}
         self._limit_per_day = limit_per_day
         self._day = 0
         self._spent_today = np.zeros(people if limit_per_day else 0, dtype=np.int64)
@@ -93,43 +132,31 @@ class Accounts:
     def key_of(self, charge: Charge) -> str:
         """The key that the request was first charged with, or the charge's own if it is the first."""
         earlier = self._taken.get(charge.request)
-        return earlier[0].key if earlier else charge.key
+        return earlier.key if earlier else charge.key
 
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""
         return self._spent.copy()
 
-    def debtors(self, charge: Charge, day: int = 0) -> slice | NDArray[np.int64] | None:
-        """Who would have to pay on that day; None when nobody has to.  Raises when the charge is refused.
+    def debtors(self, charge: Charge, day: int = 0) -> Debtors | None:
+        """Who would have to pay on that day, perhaps nobody; None when there is nothing to note either.
 
-        Nothing changes here: a day only begins with a charge that is taken.
+        Raises when the charge is refused.  Nothing changes here: a day only begins with a charge that is taken.
         """
         if charge.cohort.stop > self.people:
             raise UnknownIndex(
                 f"the cohort ends at {charge.cohort.stop}, but the party holds {self.people} people"
             )
-        earlier = self._taken.get(charge.request, [])
-        if earlier and charge.kept is not None and earlier[0].key not in charge.kept:
-            raise KeyRetired(
-                "the key that this request was first answered with is gone; make a new request"
-            )
-        if any(taken.records != charge.records for taken in earlier):
-            raise RecordsChanged(
-                "the records changed since this request was first charged; make a new request"
-            )
-        if charge.cohort.start == charge.cohort.stop or any(
-            taken.cohort == charge.cohort for taken in earlier
-        ):
-            return None
-        debtors = charge.cohort.selection() if not earlier else self._not_yet_charged(charge, earlier)
-        if not isinstance(debtors, slice) and debtors.size == 0:
-            return (
-                None  # a part of those who paid: nothing to note, or free repetitions would fill the ledger
-            )
+        earlier = self._taken.get(charge.request)
+        if earlier is not None:
+            earlier.require_repeatable(charge)
+        debtors = self._not_yet_charged(charge)
+        if is_nobody(debtors):
+            return None if earlier is None or earlier.was_heard(charge) else debtors
         self._refuse_beyond_limit(debtors, charge.cost, day)
         return debtors
 
-    def take(self, charge: Charge, debtors: slice | NDArray[np.int64], day: int = 0) -> None:
+    def take(self, charge: Charge, debtors: Debtors, day: int = 0) -> None:
         """Book a charge that `debtors` allowed; a day that is not later than the last changes nothing."""
         if day > self._day:
             self._day = day
@@ -140,25 +167,19 @@ class Accounts:
                 book[debtors] += charge.cost.nanonats
             else:
                 np.add(book, rows * charge.cost.nanonats, out=book)
-        self._taken.setdefault(charge.request, []).append(charge)
+        self._taken.setdefault(charge.request, _Taken(charge.key)).add(charge, self.people)
 
     def rebook(self, charge: Charge, day: int = 0) -> None:
         """Book a charge that was taken in an earlier run; it counts whatever the limit is now."""
         if charge.cohort.stop > self.people:
             raise StorageFailed(f"the ledger has charges for more people than the party's {self.people}")
-        earlier = self._taken.get(charge.request, [])
-        debtors = charge.cohort.selection() if not earlier else self._not_yet_charged(charge, earlier)
-        self.take(charge, debtors, day)
+        self.take(charge, self._not_yet_charged(charge), day)
 
-    def _not_yet_charged(self, charge: Charge, earlier: list[Charge]) -> NDArray[np.int64]:
-        paid = np.zeros(self.people, dtype=np.bool_)
-        for taken in earlier:
-            paid[taken.cohort.selection()] = True
-        asked = np.zeros(self.people, dtype=np.bool_)
-        asked[charge.cohort.selection()] = True
-        return np.flatnonzero(asked & ~paid).astype(np.int64)
+    def _not_yet_charged(self, charge: Charge) -> Debtors:
+        earlier = self._taken.get(charge.request)
+        return charge.cohort.selection() if earlier is None else earlier.paid.missing(charge.cohort)
 
-    def _rows_of(self, debtors: slice | NDArray[np.int64]) -> NDArray[np.int64]:
+    def _rows_of(self, debtors: Debtors) -> NDArray[np.int64]:
         """How many of these indices each person stands behind."""
         assert self._owners is not None
         return np.bincount(self._owners[debtors], minlength=len(self._spent)).astype(np.int64)
@@ -169,7 +190,7 @@ class Accounts:
             return [self._spent]
         return [self._spent, self._spent_today if day <= self._day else np.zeros_like(self._spent_today)]
 
-    def _refuse_beyond_limit(self, debtors: slice | NDArray[np.int64], cost: Epsilon, day: int) -> None:
+    def _refuse_beyond_limit(self, debtors: Debtors, cost: Epsilon, day: int) -> None:
         limits = [(self.limit, "the budget"), (self._limit_per_day, "the day's budget")]
         for spent, (limit, which) in zip(self._books(day), limits, strict=False):
             assert limit is not None
@@ -179,9 +200,7 @@ class Accounts:
                     f"epsilon {cost} is more than what is left of {which} of {limit} for {short} of {of} people"
                 )
 
-    def _short(
-        self, spent: NDArray[np.int64], debtors: slice | NDArray[np.int64], limit: int, cost: int
-    ) -> tuple[int, int]:
+    def _short(self, spent: NDArray[np.int64], debtors: Debtors, limit: int, cost: int) -> tuple[int, int]:
         """How many people cannot pay, of how many."""
         if self._owners is not None:
             rows = self._rows_of(debtors)
@@ -192,6 +211,16 @@ class Accounts:
         if asked.size == 0 or int(asked.max()) + cost <= limit:
             return 0, asked.size
         return int(np.count_nonzero(asked > limit - cost)), asked.size
+
+
+def is_nobody(debtors: Debtors) -> bool:
+    """Whether there is nobody to pay."""
+    return debtors.start == debtors.stop if isinstance(debtors, slice) else debtors.size == 0
+
+
+def as_noted(charge: Charge, debtors: Debtors) -> Charge:
+    """The charge as it is taken: where nobody pays, its epsilon is 0."""
+    return replace(charge, cost=Epsilon(0)) if is_nobody(debtors) else charge
 
 
 class MemoryLedger:
@@ -211,8 +240,8 @@ class MemoryLedger:
         debtors = self._accounts.debtors(charge)
         if debtors is None:
             return Receipt(False, charge.key)
-        self._accounts.take(charge, debtors)
-        return Receipt(True, charge.key)
+        self._accounts.take(as_noted(charge, debtors), debtors)
+        return Receipt(not is_nobody(debtors), charge.key)
 
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""

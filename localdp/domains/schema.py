@@ -18,7 +18,9 @@ from localdp.errors import InvalidParameter
 MOST_COLUMNS = 1024
 LONGEST_NAME = 64
 # The words of the query language: kept here because a column of such a name could never be asked about.
-RESERVED_WORDS = frozenset({"and", "or", "not", "in", "true", "false", "clip", "vector"})
+RESERVED_WORDS = frozenset(
+    {"and", "or", "not", "in", "true", "false", "clip", "vector", "if", "then", "else"}
+)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _FIELDS: dict[str, tuple[str, ...]] = {
     "bit": (),

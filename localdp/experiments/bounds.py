@@ -10,12 +10,14 @@ Write e for exp(epsilon) and a for exp(-epsilon).
                                         Omri 2008; Chan, Shi and Song 2012): for uniform bits each
                                         posterior stays in [1/(1+e), e/(1+e)], so that the count keeps
                                         the variance n e/(1+e)^2
+    shuffled sqrt(2n/pi) sqrt(e0)/(e0-1)  randomized response at eps0, the largest local epsilon that mixing
+                                        n reports turns into (epsilon, delta): `shuffled_local_epsilon`
     curator  2a/(1-a^2)                 discrete Laplace, optimal for counts (Ghosh, Roughgarden and
                                         Sundararajan 2009)
     shared   E|sum of m of those|       every server adds full noise: `each_server_error`
     shared   2a/(1-a^2)                 the servers divide the noise: the curator's law, exactly
 
-The two formulas with n are leading terms, good once n a is large.  All are predictions, so they are
+The formulas with n are leading terms, good once n a is large.  All are predictions, so they are
 floats; no draw and no privacy claim is made from them.
 Checked against exact laws in tests/unit/experiments/test_bounds.py.
 """
@@ -23,8 +25,10 @@ Checked against exact laws in tests/unit/experiments/test_bounds.py.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
-from localdp.accounting.epsilon import LARGEST_EPSILON_NATS
+from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
+from localdp.accounting.shuffling import largest_local
 from localdp.errors import InvalidParameter
 
 SMALLEST_COALITION_EPSILON = 1e-4  # the series of `coalition_epsilon` needs about 20/epsilon terms
@@ -53,6 +57,14 @@ def randomized_response_error_exact(epsilon: float, people: int) -> float:
     log_mass = log_choose + v * math.log1p(-flip) + (n - v) * math.log(flip)
     deviation = 2.0 * v * flip * math.exp(log_mass)
     return deviation / math.tanh(epsilon / 2.0)
+
+
+def shuffled_local_epsilon(epsilon: Epsilon, delta: Fraction, people: int) -> Epsilon:
+    """eps0 of one bit: the largest that mixing so many turns into (epsilon, delta), by the exact binary accounting.
+
+    Few people hide nobody: then it is epsilon itself.
+    """
+    return max(epsilon, largest_local(people, epsilon, float(delta), "binary"))
 
 
 def curator_error(epsilon: float) -> float:

@@ -1,9 +1,12 @@
 """The separation of section 9.3 as an experiment: the error of one count under every trust model, as n grows.
 
-For each n the same made-up people are counted many times: exactly, by a trusted curator, from randomized reports, and
-by share servers.  Trials come in blocks; the analyst's coins of a block depend on the keyring, the model, n and the
-block's number alone.  So blocks can run anywhere and in any order, and a run with the same keyring gives the same
-numbers in process and over gRPC.
+For each n the same made-up people are counted many times: exactly, by a trusted curator, from randomized reports, from
+shuffled ones, and by share servers.  Trials come in blocks; the analyst's coins of a block depend on the keyring, the
+model, n and the block's number alone.  So blocks can run anywhere and in any order, and a run with the same keyring gives
+the same numbers in process and over gRPC.
+
+Every trial of the shuffled model really mixes everybody's reports.  That is affordable because mixed bits are drawn from
+their number (`oracles/mixing.py`): one or two milliseconds for a million of them.
 
 Checked end to end in tests/integration/test_compare.py.
 """
@@ -13,12 +16,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
+from localdp.accounting.shuffling import FEWEST_PEOPLE
+from localdp.accounting.shuffling import MOST_PEOPLE as MOST_SHUFFLED
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
 from localdp.experiments import bounds
@@ -33,8 +39,11 @@ from localdp.oracles.lr import InProcessLROracle, LROracle
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
 from localdp.oracles.shared import InProcessShareServers, SharedOracle, ShareServers
+from localdp.oracles.shuffled import ShuffledOracle
+from localdp.oracles.shuffler import DEFAULT_DELTA, Mixer, Promise, Shuffler
 from localdp.randomizers.definition import Floats
-from localdp.sharing.noise_plans import NoisePlan
+from localdp.randomness.keystream import KeystreamSource
+from localdp.sharing.noise_plans import NoisePlan, ServerNoise
 from localdp.sharing.share_server import ShareServer
 
 QUERY = "smoker"
@@ -54,6 +63,7 @@ class Settings:
     plan: NoisePlan = NoisePlan.EACH_SERVER
     parties: int = 4
     servers: int = 2
+    delta: Fraction = DEFAULT_DELTA  # of the shuffled model
 
     def __post_init__(self) -> None:
         Epsilon.requested(self.epsilon)
@@ -67,10 +77,27 @@ class Settings:
         if not 2 <= self.trials <= MOST_TRIALS:
             raise InvalidParameter(f"the number of trials lies between 2 and {MOST_TRIALS}")
 
+        if self.promise is not None and not all(FEWEST_PEOPLE <= n <= MOST_SHUFFLED for n in self.people):
+            raise InvalidParameter(
+                f"a shuffler mixes the reports of {FEWEST_PEOPLE} to {MOST_SHUFFLED} people"
+            )
+
     @property
-    def budget(self) -> Epsilon:
-        """What a made-up person must be allowed to spend to be counted in every trial of both protocols."""
-        return self.epsilon * (2 * self.trials)
+    def promise(self) -> Promise | None:
+        """What the shuffler promises; None: there is none."""
+        return Promise(self.epsilon, self.delta) if "shuffled" in self.models else None
+
+    def local_epsilon(self, people: int) -> Epsilon:
+        """Of a single report behind the shuffler: the largest that mixing so many turns into the promise."""
+        return bounds.shuffled_local_epsilon(self.epsilon, self.delta, people)
+
+    def largest_request(self, people: int) -> Epsilon:
+        """What parties must be willing to spend at a time."""
+        return self.epsilon if self.promise is None else max(self.epsilon, self.local_epsilon(people))
+
+    def budget(self, people: int) -> Epsilon:
+        """What a made-up person must be allowed to spend to be counted in every trial of every protocol."""
+        return (self.epsilon * 2 + self.largest_request(people)) * self.trials
 
 
 class Federation(Protocol):
@@ -86,6 +113,11 @@ class Federation(Protocol):
         """The share servers, with the parties that contribute."""
         ...
 
+    @property
+    def mixer(self) -> Mixer | None:
+        """The shuffler in front of the parties, if there is one."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class InProcessFederation:
@@ -93,6 +125,7 @@ class InProcessFederation:
 
     lr: InProcessLROracle
     share_servers: InProcessShareServers
+    mixer: Shuffler | None
 
 
 Federate = Callable[[Records, Settings, Keyring], AbstractContextManager[Federation]]
@@ -106,13 +139,14 @@ def people_of(people: int, keyring: Keyring) -> Records:
 @contextmanager
 def in_process(records: Records, settings: Settings, keyring: Keyring) -> Iterator[InProcessFederation]:
     """Deal the people to parties in this process."""
-    policy = Policy(largest_epsilon=settings.epsilon)
+    policy = Policy(largest_epsilon=settings.largest_request(records.people))
+    budget = settings.budget(records.people)
     parties = [
         Party(
             f"party-{number}",
             part,
             keyring.party(number),
-            MemoryLedger(part.people, settings.budget),
+            MemoryLedger(part.people, budget),
             policy,
         )
         for number, part in enumerate(dealt(records, settings.parties))
@@ -120,7 +154,9 @@ def in_process(records: Records, settings: Settings, keyring: Keyring) -> Iterat
     servers = [
         ShareServer(f"server-{number}", keyring.server(number)) for number in range(settings.servers)
     ]
-    yield InProcessFederation(InProcessLROracle(parties), InProcessShareServers(parties, servers))
+    lr, promise = InProcessLROracle(parties), settings.promise
+    mixer = None if promise is None else Shuffler(lr, KeystreamSource(keyring.shuffler()), promise)
+    yield InProcessFederation(lr, InProcessShareServers(parties, servers), mixer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +196,9 @@ def _oracle(
         return CuratorOracle(records, settings.epsilon, source, budget=settings.epsilon * block.trials)
     if block.model == "local":
         return LocalOracle(federation.lr, settings.epsilon, source)
+    if block.model == "shuffled":
+        assert federation.mixer is not None  # both follow from the settings
+        return ShuffledOracle(federation.mixer, settings.epsilon, source, delta=settings.delta)
     return SharedOracle(federation.share_servers, settings.epsilon, source, plan=settings.plan)
 
 
@@ -170,14 +209,18 @@ def predicted_error(model: str, settings: Settings, people: int) -> float:
         return 0.0
     if model == "local":
         return bounds.randomized_response_error(epsilon, people)
-    if model == "shared" and settings.plan is NoisePlan.EACH_SERVER:
+    if model == "shuffled":
+        return bounds.randomized_response_error(float(settings.local_epsilon(people)), people)
+    if model == "shared" and settings.plan == NoisePlan.EACH_SERVER:
         return bounds.each_server_error(epsilon, settings.servers)
+    if model == "shared":
+        return ServerNoise(settings.plan, settings.epsilon, 1, settings.servers).total.mean_absolute()
     return bounds.curator_error(epsilon)
 
 
 def lower_bound(model: str, settings: Settings, people: int) -> float | None:
-    """What no protocol of the same kind can beat."""
-    if model == "exact":
+    """What no protocol of the same kind can beat; the curator's bound is for pure epsilon, without a delta."""
+    if model in ("exact", "shuffled"):
         return None
     if model == "local":
         return bounds.local_lower_bound(float(settings.epsilon), people)
@@ -208,6 +251,7 @@ def comparison_of(settings: Settings, transport: str, rows: list[Row], seconds: 
         rows=tuple(rows),
         slopes=fit_slopes(rows),
         seconds=seconds,
+        delta=float(settings.delta),
     )
 
 

@@ -1,7 +1,8 @@
-"""The result of comparing the trust models on one count: rows, fitted slopes, and what each model promises.
+"""The result of comparing the trust models on one count: rows, fitted slopes, and what each model promises (`promises.py`).
 
 Section 9.3 in numbers: for the same count at the same epsilon the local model errs by order sqrt(n), a
-curator (trusted, or simulated by share servers) by a constant.  On log-log axes: slopes 1/2 and 0.
+curator (trusted, or simulated by share servers) by a constant, and so does the shuffled model, by a larger
+one and at the price of a delta.  On log-log axes: slopes 1/2 and 0.
 
 Only the data: running the models is elsewhere, drawing is in parties/report.  `Comparison.to_data` holds
 nothing but what JSON can hold (no NaN, no infinity).
@@ -19,12 +20,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
-from localdp.experiments.bounds import SMALLEST_COALITION_EPSILON, coalition_epsilon
+from localdp.experiments.promises import NEIGHBOURS, PrivacyStatement, privacy_statements
 
-MODELS = ("exact", "curator", "local", "shared")
-NOISY_MODELS = ("local", "curator", "shared")
-NOISE_PLANS = ("each-server", "divided")
-NEIGHBOURS = "replace one person's record"
+__all__ = [
+    "MODELS",
+    "NEIGHBOURS",
+    "NOISY_MODELS",
+    "Comparison",
+    "PrivacyStatement",
+    "Row",
+    "fit_slope",
+    "fit_slopes",
+    "privacy_statements",
+    "summarise",
+]
+
+MODELS = ("exact", "curator", "local", "shuffled", "shared")
+NOISY_MODELS = ("local", "shuffled", "curator", "shared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +68,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class PrivacyStatement:
-    """What one trust model promises for one count, in words for the person whose record it is."""
-
-    model: str
-    epsilon: float | None  # Nats, for one count; None: no promise.
-    neighbours: str
-    unit: str
-    honest: str
-    kind: str  # "none", "pure" (Definition 2.4) or "computational" (Definition 9.4)
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
     """All rows of one comparison, with the parameters that every row shares."""
 
@@ -80,10 +79,14 @@ class Comparison:
     slopes: Mapping[str, float | None]  # None: too few different n, or an error of zero.
     seconds: float | None = None
     privacy: tuple[PrivacyStatement, ...] = ()  # Empty: `privacy_statements` of the parameters above.
+    delta: float = 1e-6  # of the shuffled model
 
     def statements(self) -> tuple[PrivacyStatement, ...]:
         """The promises of the models that have rows here."""
-        given = self.privacy or privacy_statements(self.epsilon, self.noise_plan, self.servers)
+        people = tuple(row.people for row in self.of_model("shuffled"))
+        given = self.privacy or privacy_statements(
+            self.epsilon, self.noise_plan, self.servers, self.delta, people
+        )
         present = {row.model for row in self.rows}
         return tuple(statement for statement in given if statement.model in present)
 
@@ -97,6 +100,7 @@ class Comparison:
             "rows": [asdict(row) for row in self.rows],
             "slopes": {model: self.slopes.get(model) for model in NOISY_MODELS},
             "epsilon": self.epsilon,
+            "delta": self.delta,
             "noise_plan": self.noise_plan,
             "servers": self.servers,
             "transport": self.transport,
@@ -136,82 +140,3 @@ def _slope_or_none(rows: list[Row]) -> float | None:
         return fit_slope([row.people for row in rows], [row.mean_abs_error for row in rows])
     except InvalidParameter:
         return None
-
-
-def privacy_statements(epsilon: float, noise_plan: str, servers: int) -> tuple[PrivacyStatement, ...]:
-    """What each trust model promises at this epsilon, for one count."""
-    return (
-        PrivacyStatement(
-            model="exact",
-            epsilon=None,
-            neighbours=NEIGHBOURS,
-            unit="no limit",
-            honest="everybody who sees a record or the answer",
-            kind="none",
-            words="No privacy: the true count is shown as it is. It is here only as a yardstick.",
-        ),
-        PrivacyStatement(
-            model="curator",
-            epsilon=epsilon,
-            neighbours=NEIGHBOURS,
-            unit="in total, for one count",
-            honest="the curator, who sees every record",
-            kind="pure",
-            words=f"Whoever sees the answer learns at most epsilon = {epsilon:g} about one person, however "
-            "much they compute. The curator sees every record, and must keep them secret.",
-        ),
-        PrivacyStatement(
-            model="local",
-            epsilon=epsilon,
-            neighbours=NEIGHBOURS,
-            unit="per report, and in total as each person sends one report for one count",
-            honest="nobody but one's own device",
-            kind="pure",
-            words="Each person's bit is randomized before it leaves the device. Everybody else together, "
-            f"the aggregator included, learns at most epsilon = {epsilon:g} about that person, however "
-            "much they compute.",
-        ),
-        _shared_statement(epsilon, noise_plan, servers),
-    )
-
-
-def _shared_statement(epsilon: float, noise_plan: str, servers: int) -> PrivacyStatement:
-    if noise_plan not in NOISE_PLANS:
-        raise InvalidParameter(f"a noise plan is one of {', '.join(NOISE_PLANS)}; got {noise_plan!s:.40}")
-    if noise_plan == "each-server":
-        honest = f"at least one of the {servers} share servers"
-        protection = (
-            f"Every server adds the full noise, so {_coalition(servers - 1)} on the wrong side can learn "
-            f"at most epsilon = {epsilon:g}, as long as the remaining one keeps to the protocol."
-        )
-    else:
-        honest = f"all {servers} share servers for epsilon = {epsilon:g}; one of them for a weaker epsilon"
-        protection = (
-            f"The servers divide the noise. Who sees only the answer learns at most epsilon = {epsilon:g}, "
-            f"but a server knows its own part of the noise, so {_weaker(epsilon, servers)}."
-        )
-    return PrivacyStatement(
-        model="shared",
-        epsilon=epsilon,
-        neighbours=NEIGHBOURS,
-        unit="in total, for one count",
-        honest=honest,
-        kind="computational",
-        words=f"No server sees a record, only a random-looking share of it. {protection} This holds "
-        "against adversaries of bounded computing power (Definition 9.4).",
-    )
-
-
-def _coalition(servers: int) -> str:
-    return "one server" if servers == 1 else f"{servers} servers"
-
-
-def _weaker(epsilon: float, servers: int) -> str:
-    """For one and for all but one server, the epsilon that is left against them."""
-    if epsilon < SMALLEST_COALITION_EPSILON:
-        return "against servers the promise is weaker"
-    sizes = sorted({1, servers - 1} - {0})
-    return " and ".join(
-        f"against {_coalition(size)} it is {coalition_epsilon(epsilon, (servers - size) / servers):.3g}"
-        for size in sizes
-    )

@@ -1,4 +1,4 @@
-"""The secrets of a simulation, all derived from one root: each party's, each server's, the curator's, the analyst's.
+"""The secrets of a simulation, all derived from one root: every party's and server's, the shuffler's, the analyst's ...
 
 In a deployment every role has a secret of its own that nobody else ever sees.  In a simulation one process plays them
 all; deriving them from one root makes a run repeatable, in process and over gRPC, when the root is.
@@ -36,6 +36,10 @@ class Keyring:
     def server(self, number: int) -> bytes:
         """The secret of a share server."""
         return derive_key(self.root, b"share server", number.to_bytes(4, "big"))
+
+    def shuffler(self) -> bytes:
+        """The secret of the shuffler."""
+        return derive_key(self.root, b"shuffler")
 
     def source(self, *purpose: str) -> KeystreamSource:
         """A keystream for the curator's noise, or for the analyst's identifiers."""

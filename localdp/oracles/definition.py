@@ -2,8 +2,13 @@
 
 An algorithm asks batches of statistical queries and receives their means over the people, each with a standard
 error.  It cannot tell, and need not know, whether the answers come from the records themselves, a trusted curator,
-randomized reports of the parties, or share servers.  One call of `answer` is one round of interaction; the queries of
-one call are chosen before any of them is answered.
+randomized reports of the parties, or share servers.  One call of `answer` (numbers) or of `answer_vectors` (histograms,
+vectors, parities) is one round of interaction; the queries of one call are chosen before any of them is answered.
+
+What a round may cost belongs to the oracle, how many rounds there are to the algorithm: `in_rounds(T)` is a view of the
+oracle whose T rounds together cost a person what one round of the oracle costs.  Whoever splits people gives every
+round fresh ones; whoever adds noise to sums gives every round its part of epsilon.  `plan` says what a round would
+yield, and asks nobody.
 
 Checked for every implementation by tests/contract/test_statistical_query_oracle.py.
 """
@@ -13,18 +18,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records, Schema
-from localdp.errors import QueryRefused
+from localdp.errors import BudgetExhausted, InvalidParameter, QueryRefused
+from localdp.oracles.plans import Plan
+from localdp.queries.encoded import GRID, Query
 from localdp.queries.statistical import StatisticalQuery
+from localdp.queries.vector_query import VectorQuery
+from localdp.randomizers.definition import Floats
 
 MOST_QUERIES_IN_A_ROUND = 4096
-GRID = 1 << 16  # resolution on which a query with values between 0 and 1 is encoded
+MOST_ROUNDS = 1 << 16
+Asked = str | StatisticalQuery
+AskedVector = str | VectorQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,23 @@ class Answer:
     def count_error(self) -> float:
         """Standard error of `count`."""
         return self.standard_error * self.people
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorAnswer:
+    """The means of all entries of a query over the people, and how far off they may be."""
+
+    query: str
+    values: Floats  # frequencies, means of coordinates, or means of signs; unbiased, hence not clipped
+    people: int
+    reports: int
+    variance_empirical: Floats
+    variance_population: Floats
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Standard errors about the means of these people."""
+        return np.sqrt(self.variance_empirical)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,26 +124,116 @@ class StatisticalQueryOracle(Protocol):
         """What is promised to the people about all answers so far."""
         ...
 
-    def answer(self, queries: Sequence[str | StatisticalQuery]) -> list[Answer]:
+    def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """One round: the mean of every query, in order."""
         ...
 
+    def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
+        """One round: the means of all entries of every category, vector or list of parities, in order."""
+        ...
 
-def checked_round(queries: Sequence[str | StatisticalQuery], schema: Schema) -> list[StatisticalQuery]:
+    def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
+        """What a round of these queries, all numbers or all vectors, would yield; nobody is asked."""
+        ...
+
+    def in_rounds(self, rounds: int) -> StatisticalQueryOracle:
+        """A view whose `rounds` rounds cost a person together what one round of this oracle costs.
+
+        What a view asks counts in this oracle's cost and claim as well.  A view of a view takes one of its rounds.
+        """
+        ...
+
+
+def checked_round(queries: Sequence[Asked], schema: Schema) -> list[StatisticalQuery]:
     """The queries of a round, parsed and type-checked before anything is asked or charged."""
+    _require_list(queries)
+    return [_of_schema(_number(query, schema), schema) for query in queries]
+
+
+def checked_vectors(queries: Sequence[AskedVector], schema: Schema) -> list[VectorQuery]:
+    """The same for queries whose answers are vectors."""
+    _require_list(queries)
+    return [_of_schema(_vector(query, schema), schema) for query in queries]
+
+
+def checked_plan(queries: Sequence[Asked | AskedVector], schema: Schema) -> list[Query]:
+    """Queries of either sort, for planning; a text that is a number's query is taken as one."""
+    _require_list(queries)
+    return [_of_schema(_either(query, schema), schema) for query in queries]
+
+
+def _require_list(queries: Sequence[object]) -> None:
     if isinstance(queries, str):
         raise QueryRefused("a round is a list of queries; write [query] for a single one")
     if not 1 <= len(queries) <= MOST_QUERIES_IN_A_ROUND:
         raise QueryRefused(f"a round has 1 to {MOST_QUERIES_IN_A_ROUND} queries")
-    return [_checked(query, schema) for query in queries]
 
 
-def _checked(query: str | StatisticalQuery, schema: Schema) -> StatisticalQuery:
-    if isinstance(query, str):
+def _number(query: Asked, schema: Schema) -> StatisticalQuery:
+    return StatisticalQuery.parse(query, schema) if isinstance(query, str) else query
+
+
+def _vector(query: AskedVector, schema: Schema) -> VectorQuery:
+    return VectorQuery.parse(query, schema) if isinstance(query, str) else query
+
+
+def _either(query: Asked | AskedVector, schema: Schema) -> Query:
+    if not isinstance(query, str):
+        return query
+    try:
         return StatisticalQuery.parse(query, schema)
+    except QueryRefused:
+        return VectorQuery.parse(query, schema)
+
+
+_AnyQuery = TypeVar("_AnyQuery", StatisticalQuery, VectorQuery, Query)
+
+
+def _of_schema(query: _AnyQuery, schema: Schema) -> _AnyQuery:
     if query.schema != schema:
         raise QueryRefused("the query was checked against another schema than the oracle's")
     return query
+
+
+class Account:
+    """What an oracle's rounds have cost; those of a view count in the oracle that it is a view of as well."""
+
+    def __init__(self, parent: Account | None = None) -> None:
+        self.cost = Cost()
+        self.paid_rounds = 0  # that added to what somebody has paid
+        self._parent = parent
+
+    def book(self, queries: int, spent: Epsilon, moved: int) -> None:
+        """Count a round, here and above."""
+        self.cost = self.cost.after_round(queries, spent, moved)
+        self.paid_rounds += spent.nanonats > 0
+        if self._parent is not None:
+            self._parent.book(queries, spent, moved)
+
+
+class Rounds:
+    """How many rounds a view has, and how many were asked."""
+
+    def __init__(self, total: int | None = None) -> None:
+        """`None` stands for as many as the budget allows."""
+        if total is not None and not 1 <= total <= MOST_ROUNDS:
+            raise InvalidParameter(f"an algorithm has 1 to {MOST_ROUNDS} rounds")
+        self.total = total
+        self.asked = 0
+
+    def within(self, rounds: int) -> Rounds:
+        """The rounds of a view: of a view of a view they are one round of it."""
+        inner = Rounds(rounds)
+        if self.total is not None:
+            self.begin()
+        return inner
+
+    def begin(self) -> int:
+        """The number of the round that begins."""
+        if self.total is not None and self.asked >= self.total:
+            raise BudgetExhausted(f"all {self.total} rounds of this view of the oracle were asked")
+        self.asked += 1
+        return self.asked - 1
 
 
 def resolution_of(query: StatisticalQuery) -> int:

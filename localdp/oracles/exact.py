@@ -1,5 +1,7 @@
 """The exact oracle: means of the records themselves, and no privacy.  The yardstick of every other oracle."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,12 +9,42 @@ import numpy as np
 from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records, Schema
-from localdp.oracles.definition import GRID, Answer, Cost, checked_round, encoded_sum, resolution_of
+from localdp.oracles.definition import (
+    Account,
+    Answer,
+    Asked,
+    AskedVector,
+    Cost,
+    Rounds,
+    VectorAnswer,
+    checked_plan,
+    checked_round,
+    checked_vectors,
+    encoded_sum,
+    resolution_of,
+)
+from localdp.oracles.plans import Plan, PlannedQuery
+from localdp.queries.encoded import GRID, blocks, encoded_sums, entries_of, means_of
 from localdp.queries.statistical import StatisticalQuery
+from localdp.queries.vector_query import VectorQuery
+from localdp.randomizers.definition import Floats
 
 
 def _mean_square(query: StatisticalQuery, records: Records) -> float:
     return float(np.mean(np.square(query.encode(records, GRID) / GRID)))
+
+
+def vector_moments(query: VectorQuery, records: Records) -> tuple[Floats, Floats]:
+    """Means and mean squares of the entries of a query, without noise and, for vectors, without a grid."""
+    if query.kind in ("category", "parities"):
+        means = means_of(query, encoded_sums(query, records), records.people)
+        return means, means if query.kind == "category" else np.ones_like(means)
+    first, second = np.zeros(query.length), np.zeros(query.length)
+    for start, stop in blocks(records.people, query.length):
+        values = query.evaluate(records.slice(start, stop))
+        first += values.sum(axis=0)
+        second += np.square(values).sum(axis=0)
+    return first / records.people, second / records.people
 
 
 class ExactOracle:
@@ -20,7 +52,8 @@ class ExactOracle:
 
     def __init__(self, records: Records) -> None:
         self._records = records
-        self.cost = Cost()
+        self._rounds = Rounds()
+        self._account = Account()
 
     @property
     def schema(self) -> Schema:
@@ -33,20 +66,54 @@ class ExactOracle:
         return self._records.people
 
     @property
+    def cost(self) -> Cost:
+        """What the answers have cost so far, those of views included."""
+        return self._account.cost
+
+    @property
     def claim(self) -> PrivacyClaim:
         """None at all."""
         return PrivacyClaim(
             "exact", None, Strength.NONE, "anybody", "Whoever asks learns the records' true answers."
         )
 
-    def answer(self, queries: Sequence[str | StatisticalQuery]) -> list[Answer]:
+    def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, exactly."""
         checked = checked_round(queries, self.schema)
-        self.cost = self.cost.after_round(len(checked), Epsilon(0), 0)
+        self._begin(len(checked))
         return [self._one(query) for query in checked]
+
+    def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
+        """The means of all entries, exactly."""
+        checked = checked_vectors(queries, self.schema)
+        self._begin(len(checked))
+        return [self._vector(query) for query in checked]
+
+    def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
+        """No error at all."""
+        checked = checked_plan(queries, self.schema)
+        rows = [
+            PlannedQuery(query.text, entries_of(query), "the truth", self.people, 0.0) for query in checked
+        ]
+        return Plan("exact", tuple(rows), self.people, Epsilon(0))
+
+    def in_rounds(self, rounds: int) -> ExactOracle:
+        """The truth as often as it is asked for, within the rounds."""
+        view = ExactOracle(self._records)
+        view._rounds, view._account = self._rounds.within(rounds), Account(self._account)
+        return view
+
+    def _begin(self, queries: int) -> None:
+        self._rounds.begin()
+        self._account.book(queries, Epsilon(0), 0)
 
     def _one(self, query: StatisticalQuery) -> Answer:
         mean = encoded_sum(query, self._records) / (resolution_of(query) * self.people)
         square = mean if query.kind == "bit" else _mean_square(query, self._records)
         spread = max(0.0, square - mean * mean) / self.people
         return Answer(query.text, mean, self.people, self.people, 0.0, spread)
+
+    def _vector(self, query: VectorQuery) -> VectorAnswer:
+        means, squares = vector_moments(query, self._records)
+        spread = np.maximum(squares - means**2, 0.0) / self.people
+        return VectorAnswer(query.text, means, self.people, self.people, np.zeros_like(means), spread)

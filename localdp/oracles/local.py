@@ -1,44 +1,91 @@
 """The local oracle: statistical queries answered from randomized reports (section 12.1).
 
-Every query of a round is asked of its own random group of the people, so that nobody answers more than one query a
-round: splitting the people costs a factor m in variance, splitting epsilon would cost m squared.  With one query in the
-round everybody answers it, and a count of n bits has an error of order sqrt(n) / epsilon.
+Every slot of a round (`slots.py`) is asked of its own random part of the people, so that nobody answers more than once a
+round.  With one query in the round everybody answers it, and a count of n bits has an error of order sqrt(n) / epsilon.
+
+In a view of T rounds every round has fresh people, so that a person is asked once: T rounds cost a factor T in variance
+and nothing in epsilon.  Without a number of rounds everybody is asked in every round, and the epsilons add up.
+
+Checked in tests/contract/test_statistical_query_oracle.py, tests/unit/oracles/test_local.py and
+tests/statistical/test_plans.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
-
-import numpy as np
+from typing import Literal
 
 from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
-from localdp.cohorts import SEED_BYTES, Cohort, Split
+from localdp.cohorts import LARGEST_SPLIT, SEED_BYTES, Cohort, Split
 from localdp.domains import Schema
-from localdp.oracles.definition import Answer, Cost, checked_round, resolution_of
+from localdp.errors import InvalidParameter
+from localdp.oracles.definition import (
+    Account,
+    Answer,
+    Asked,
+    AskedVector,
+    Cost,
+    Rounds,
+    VectorAnswer,
+    checked_plan,
+    checked_round,
+    checked_vectors,
+)
 from localdp.oracles.lr import LROracle, tally_of
 from localdp.oracles.party import Request
-from localdp.queries.statistical import StatisticalQuery
-from localdp.randomizers.definition import Estimate, Floats
-from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.oracles.plans import Plan, PlannedQuery
+from localdp.oracles.slots import (
+    Slot,
+    number_answers,
+    number_slots,
+    planned_slots,
+    slot_error,
+    vector_answer,
+    vector_slot,
+)
+from localdp.queries.encoded import Query, entries_of
+from localdp.randomizers.definition import Tally
 from localdp.randomness.source import RandomSource
 
-_Variance = TypeVar("_Variance", float, Floats)
+Divided = Literal["people", "epsilon"]
 
 
 class LocalOracle:
-    """Asks the parties through an LR oracle, one one-bit report from each person and round."""
+    """Asks the parties through an LR oracle, one report from each person and round."""
+
+    model = "local"
 
     def __init__(
-        self, reports: LROracle, epsilon: Epsilon, source: RandomSource, cohort: Cohort | None = None
+        self,
+        reports: LROracle,
+        epsilon: Epsilon,
+        source: RandomSource,
+        cohort: Cohort | None = None,
+        *,
+        divide: Divided = "people",
     ) -> None:
-        """`epsilon` is what each report may cost; `source` only makes request identifiers and public coins."""
+        """`epsilon` is what each person's reports of a round may cost together; `source` only makes public coins.
+
+        `divide` says what the queries of a round share: the people, or, much worse, everybody's epsilon.
+        """
         self._reports = reports
         self._epsilon = Epsilon.requested(epsilon)
         self._source = source
         self._cohort = cohort or Cohort(0, reports.people)
-        self.cost = Cost()
+        if divide not in ("people", "epsilon"):
+            raise InvalidParameter("the queries of a round divide people or epsilon among them")
+        if self._cohort.split is not None:
+            raise InvalidParameter("the cohort of an oracle is a range of people")
+        self._divide: Divided = divide
+        self._rounds = Rounds()
+        self._seed = b""  # of the partition into rounds
+        self._within = (
+            1,
+            0,
+        )  # of a view within a round of a view: how many rounds there were, and which one this is
+        self._parent: LocalOracle | None = None
+        self._account = Account()
 
     @property
     def schema(self) -> Schema:
@@ -51,53 +98,126 @@ class LocalOracle:
         return self._cohort.stop - self._cohort.start
 
     @property
+    def cost(self) -> Cost:
+        """What the answers have cost so far, those of views included."""
+        return self._account.cost
+
+    @property
     def claim(self) -> PrivacyClaim:
         """Pure, and nobody has to be trusted but one's own party."""
         return PrivacyClaim(
-            "local",
+            self.model,
             self.cost.epsilon_per_person,
             Strength.PURE,
             "anybody outside the person's own party",
             "Nobody else has to be honest.",
         )
 
-    def answer(self, queries: Sequence[str | StatisticalQuery]) -> list[Answer]:
-        """The means, estimated from one bit of each person."""
+    def answer(self, queries: Sequence[Asked]) -> list[Answer]:
+        """The means, estimated from one report of each person."""
         checked = checked_round(queries, self.schema)
-        moved = self._reports.bytes_moved
-        seed = self._source.raw("u1", SEED_BYTES).tobytes()
-        answers = [
-            self._one(query, self._group(seed, part, len(checked))) for part, query in enumerate(checked)
-        ]
-        self.cost = self.cost.after_round(len(checked), self._epsilon, self._reports.bytes_moved - moved)
-        return answers
+        slots = number_slots(checked, self._each(checked), self._expected(1))
+        texts = [query.text for query in checked]
+        answers: dict[int, Answer] = {}
+        for slot, tally in self._ask(slots, len(checked)):
+            answers.update(zip(slot.places, number_answers(slot, tally, texts, self.people), strict=True))
+        return [answers[place] for place in range(len(checked))]
 
-    def _group(self, seed: bytes, part: int, parts: int) -> Cohort:
-        if parts == 1:
+    def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
+        """The means of all entries, estimated from one report of each person."""
+        checked = checked_vectors(queries, self.schema)
+        each, people = self._each(checked), self._expected(len(checked))
+        slots = [vector_slot(place, query, each, people) for place, query in enumerate(checked)]
+        asked = zip(self._ask(slots, len(checked)), checked, strict=True)
+        return [vector_answer(slot, query, tally, self.people) for (slot, tally), query in asked]
+
+    def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
+        """The randomizers that would be used, and their errors."""
+        checked = checked_plan(queries, self.schema)
+        slots = planned_slots(checked, self._each(checked), self._expected(1))
+        reports = self._expected(len(slots))
+        rows = {
+            place: PlannedQuery(
+                checked[place].text,
+                entries_of(checked[place]),
+                slot.randomizer.canonical,
+                reports,
+                slot_error(slot, checked[place], reports, self.people),
+            )
+            for slot in slots
+            for place in slot.places
+        }
+        return Plan(self.model, tuple(rows[place] for place in sorted(rows)), self.people, self._epsilon)
+
+    def in_rounds(self, rounds: int) -> LocalOracle:
+        """A view whose rounds are asked of different people, drawn by public coins.
+
+        A view of a view takes one of its rounds, and divides the people of that round.
+        """
+        view = self._copied()
+        view._rounds, view._parent, view._account = Rounds(rounds), self, Account(self._account)
+        if self._rounds.total is None:
+            view._seed = self._source.raw("u1", SEED_BYTES).tobytes()
+        else:
+            view._seed, (ways, place) = self._seed, self._within
+            view._within = (ways * self._rounds.total, self._rounds.begin() * ways + place)
+        return view
+
+    def _copied(self) -> LocalOracle:
+        return LocalOracle(self._reports, self._epsilon, self._source, self._cohort, divide=self._divide)
+
+    def _each(self, queries: Sequence[Query]) -> Epsilon:
+        """What one report may cost."""
+        whole = self._divide == "people"
+        return self._epsilon if whole else Epsilon.requested(self._epsilon.divided_by(len(queries)))
+
+    def _expected(self, slots: int) -> int:
+        """How many people would answer one of so many slots of a round."""
+        return max(1, self.people // (self._ways * (slots if self._divide == "people" else 1)))
+
+    @property
+    def _ways(self) -> int:
+        """Into how many parts the rounds divide the people."""
+        return self._within[0] * (self._rounds.total or 1)
+
+    def _ask(self, slots: Sequence[Slot], queries: int) -> list[tuple[Slot, Tally]]:
+        """One round."""
+        number, before = self._rounds.begin(), self._reports.bytes_moved
+        seed = self._seed or self._source.raw("u1", SEED_BYTES).tobytes()
+        groups = [self._group(seed, number, part, len(slots)) for part in range(len(slots))]
+        asked = []
+        try:
+            for slot, group in zip(slots, groups, strict=True):
+                request = Request.fresh(slot.text, slot.randomizer, self._source)
+                asked.append((slot, tally_of(self._reports, request, group)))
+        finally:  # who answered has paid, also where the round broke off
+            self._account.book(queries, self._unpaid(), self._reports.bytes_moved - before)
+        return asked
+
+    def _unpaid(self) -> Epsilon:
+        """What a round adds to the most that anybody has paid: of a view's fresh people nobody pays twice."""
+        return Epsilon(0) if self._paid() else self._epsilon
+
+    def _paid(self) -> bool:
+        """Whether this round's epsilon is counted already, here or in the view that this is a round of."""
+        if self._rounds.total is None:
+            return False
+        nested = self._parent is not None and self._parent._rounds.total is not None
+        return self.cost.rounds > 0 or (nested and self._parent is not None and self._parent._paid())
+
+    def _group(self, seed: bytes, number: int, part: int, parts: int) -> Cohort:
+        """Who is asked a slot of a round.
+
+        A partition into T m parts refines the one into T parts of the same seed (`Split` takes a word modulo the number
+        of parts), so parts r, r + T, r + 2 T, ... of it are the people of round r, whatever m is in each round.
+        """
+        parts = parts if self._divide == "people" else 1
+        (outer, place), total = self._within, self._ways * parts
+        if total == 1:
             return self._cohort
-        return Cohort(self._cohort.start, self._cohort.stop, Split(seed, parts, part))
-
-    def _one(self, query: StatisticalQuery, group: Cohort) -> Answer:
-        randomizer = OneBitRandomizer(self._epsilon, resolution_of(query))
-        tally = tally_of(self._reports, Request.fresh(query.text, randomizer, self._source), group)
-        return extrapolated(query.text, randomizer.estimate(tally), self.people)
-
-
-def extrapolated(text: str, estimate: Estimate, people: int) -> Answer:
-    """From those who answered to all the people that they are a random sample of."""
-    reports, population = estimate.reports, estimate.variance_population
-    variance = extrapolated_variance(estimate.variance_empirical, population, reports, people)
-    return Answer(text, estimate.value, people, reports, float(variance), population)
-
-
-def extrapolated_variance(
-    empirical: _Variance, population: _Variance, reports: int, people: int
-) -> _Variance:
-    """Variance about the mean of all people, of whom `reports` answered: a sample without replacement.
-
-    What the population target has on top is the sampling term; of a finite population only the part 1 - n/N of it
-    remains.  Where noise makes the difference negative, or the spread cannot be told from the noise, it is taken as 0:
-    the variance is never below that of the noise alone.
-    """
-    variance: _Variance = empirical + (1 - reports / people) * np.maximum(population - empirical, 0.0)
-    return variance
+        if total > LARGEST_SPLIT:
+            raise InvalidParameter(
+                f"people can be split {LARGEST_SPLIT} ways, over rounds and queries together"
+            )
+        inner = part % parts * (self._rounds.total or 1) + (number if self._rounds.total else 0)
+        return Cohort(self._cohort.start, self._cohort.stop, Split(seed, total, inner * outer + place))

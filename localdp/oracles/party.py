@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,27 +23,31 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger
 from localdp.cohorts import Cohort
-from localdp.domains import Ownership, Records
+from localdp.domains import Ownership, Records, Schema
 from localdp.errors import InvalidParameter, UnknownIndex
 from localdp.framing import digest
+from localdp.oracles.definition import checked_plan
 from localdp.oracles.policy import Policy
 from localdp.oracles.question import MEMOISED, Question
 from localdp.oracles.secrets import Secrets
-from localdp.queries.statistical import StatisticalQuery
+from localdp.queries.encoded import Query, encoded, encoding_of
 from localdp.randomizers.definition import LocalRandomizer, Reports
 from localdp.randomizers.memoised import Memo, MemoisedUnary
 from localdp.randomizers.memoised_hashing import MemoisedHashing
 from localdp.randomness.keys import derive_key
 from localdp.randomness.lanes import LanedSource
 from localdp.randomness.source import RandomSource
-from localdp.sharing import additive
+from localdp.sharing.blocks import ShareBlock, positions_in
 from localdp.sharing.collection import Collection
-from localdp.sharing.share_server import ShareBatch
+from localdp.sharing.tiers import sharing_of
 
 SHORTEST_REQUEST_ID = 16
 LONGEST_REQUEST_ID = 64
 
 Draw = Callable[[Cohort], Reports]  # reports of a part of a cohort that was charged
+Shares = Callable[
+    [Cohort], list[ShareBlock]
+]  # shares of a part of a cohort that was charged, for each server
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,12 @@ class Table:
         if isinstance(selection, slice):
             return self.records.slice(cohort.start, cohort.stop)
         return self.records.take(selection)
+
+
+@lru_cache(maxsize=256)
+def _query_of(text: str, schema: Schema) -> Query:
+    """What a collection asks; remembered, because a party is asked again for every part of its people."""
+    return checked_plan([text], schema)[0]
 
 
 class Party:
@@ -191,23 +202,38 @@ class Party:
 
         return draw
 
-    def share(self, collection: Collection, cohort: Cohort, caller: str = "") -> list[ShareBatch]:
-        """Charge, encode and split the values of the cohort: one batch for each share server."""
+    def share(self, collection: Collection, cohort: Cohort, caller: str = "") -> list[ShareBlock]:
+        """Charge, encode and split the answers of the cohort: one block for each share server."""
+        return self.shared(collection, cohort, caller)(cohort)
+
+    def shared(self, collection: Collection, cohort: Cohort, caller: str = "") -> Shares:
+        """Charge for the whole cohort at once; what is returned makes the shares of any part of it.
+
+        A person's coins are a function of the party's key, the collection and the person, so a report that is asked for
+        again, in whatever parts, is the same report.
+        """
         self.policy.require_caller(caller)
         table = self._table()
-        query = StatisticalQuery.parse(collection.query, table.records.schema)
+        query = _query_of(collection.query, table.records.schema)
         self.policy.require_columns(query.columns)
         self.policy.require_batch(collection.minimum_batch)
-        if query.kind != "bit" and collection.resolution == 1:
-            raise InvalidParameter("this query has values between 0 and 1: it needs a collection on a grid")
+        if encoding_of(query) != collection.encoding:
+            raise InvalidParameter(
+                "the answers to this query have another encoding than the collection says"
+            )
         if collection.people_of(self.name) != self.people:
             raise InvalidParameter("the collection is wrong about how many people this party speaks for")
+        sharing, own = sharing_of(collection), collection.positions_of(self.name)
         name, purpose = collection.digest, f"{collection.plan.value} collection of {query.text}"
         secret = self._charge(name, table, cohort, collection.epsilon, purpose, caller)
-        values = query.encode(table.rows_of(cohort, name, secret), collection.resolution)
-        coins = LanedSource(derive_key(secret, b"shares", name), cohort.lanes())
-        shares = additive.split(values, len(collection.servers), coins)
-        return [ShareBatch(name, self.name, cohort, part) for part in shares]
+        key = derive_key(secret, b"shares", name)
+
+        def shares(part: Cohort) -> list[ShareBlock]:
+            values = encoded(query, table.rows_of(part, name, secret))
+            rows = sharing.split(values, positions_in(part, own.start), LanedSource(key, part.lanes()))
+            return [ShareBlock(name, self.name, part, one) for one in rows]
+
+        return shares
 
     def _charge(
         self, name: bytes, table: Table, cohort: Cohort, cost: Epsilon, purpose: str, caller: str

@@ -29,6 +29,7 @@ class Policy:
     by_content: bool = (
         False  # the same question has the same report, whoever asks it and under whatever identifier
     )
+    most_rows: int = 1  # that a person may own, where each row answers on its own share of the budget
 
     def require_caller(self, caller: str) -> None:
         """Refuse a caller whom the owner did not name."""
@@ -42,10 +43,16 @@ class Policy:
             raise PolicyRefused(f"the party does not answer questions about column {min(hidden)!r}")
 
     def require_cohort(self, cohort: Cohort, owners: NDArray[np.int64] | None = None) -> None:
-        """Refuse a request about too few people; `owners` says whose each index is, where people have several."""
+        """Refuse a request about too few people; `owners` says whose each index is, where people have several.
+
+        With `most_rows` the answer must not depend on whose they are: so many people there are at least.
+        """
         if self.minimum_cohort == 1:
             return
-        people = cohort.size() if owners is None else len(np.unique(owners[cohort.selection()]))
+        if owners is None or self.most_rows > 1:
+            people = -(-cohort.size() // self.most_rows)
+        else:
+            people = len(np.unique(owners[cohort.selection()]))
         if people < self.minimum_cohort:
             raise PolicyRefused(f"the party answers for at least {self.minimum_cohort} people at once")
 

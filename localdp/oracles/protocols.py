@@ -47,6 +47,6 @@ def run_shared_count(
         bits.astype("int64"), servers, source
     )  # at the parties, each with its own coins
     released = [
-        field.total(held) + noise.draw(source) for held in shares
+        field.total(held) + int(noise.draw(source, 1)[0]) for held in shares
     ]  # at the servers, each with its own coins
     return additive.combine(released)  # at the collector

@@ -2,12 +2,13 @@
 
 | randomizer of | query | input |
 |---|---|---|
-| a mean (one-bit, piecewise, hybrid, Laplace) | a condition, or a clipped number | the value on the randomizer's grid |
-| categories (k-ary, subsets, unary, Hadamard, ranges, any channel ...) | a bare column with as many values | its number |
+| a mean (one-bit, piecewise, hybrid, Laplace) | a condition, or a number in [0, 1] | the value on the randomizer's grid |
+| categories (k-ary, subsets, unary, Hadamard, ranges, any channel ...) | a category with as many values | its number |
 | fingerprints (local hashing, sketches, Bloom filters) | a bare column | 64 bits that stand for the value |
-| bits (marginals) | a vector of conditions | the integer with these bits, the first one lowest |
-| a vector (coordinate sampling) | a vector of conditions and clipped numbers | the values on the grid |
-| the unit ball (PrivUnit) | the same, of d components u | (2 u - 1) / sqrt(d), rounded towards zero |
+| bits (marginals) | parities(...) of these, or a vector of conditions | the integer with these bits, the first one lowest |
+| a vector (coordinate sampling) | a vector with entries in [0, 1] | the values on the grid |
+| the unit ball (PrivUnit) | a vector of norm at most 1 | its entries on the grid, rounded towards zero |
+| the unit ball (PrivUnit) | a vector of d entries u in [0, 1] | (2 u - 1) / sqrt(d), rounded towards zero |
 
 A query that does not fit its randomizer is refused before anything is charged.
 Checked in tests/unit/oracles/test_question.py.
@@ -18,18 +19,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
-from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, Records, Schema
+from localdp.domains import CategoryDomain, Records, Schema
 from localdp.errors import InvalidParameter, QueryRefused
-from localdp.queries.expressions import Column, Expression, Vector, columns_of
+from localdp.queries.expressions import Column, Condition, Expression, Vector, columns_of
 from localdp.queries.parser import parse
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.text import to_text
+from localdp.queries.vector_checking import category_size
+from localdp.queries.vector_evaluate import words
+from localdp.queries.vector_query import Kind, VectorQuery
 from localdp.randomizers.coordinate_sampling import CoordinateSampling
 from localdp.randomizers.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
-from localdp.randomizers.definition import LocalRandomizer, Values
+from localdp.randomizers.definition import Floats, LocalRandomizer, Values
 from localdp.randomizers.hybrid import HybridRandomizer
 from localdp.randomizers.local_hashing import OptimalLocalHashing
 from localdp.randomizers.local_laplace import LocalDiscreteLaplace
@@ -41,6 +46,8 @@ from localdp.randomizers.piecewise import PiecewiseRandomizer
 from localdp.randomizers.priv_unit import PrivUnit
 from localdp.randomizers.rappor import BloomRappor
 from localdp.randomizers.universal_hash import fingerprints
+
+__all__ = ["FINGERPRINTED", "MEANS", "MEMOISED", "Question", "category_size"]
 
 MEANS = (OneBitRandomizer, PiecewiseRandomizer, HybridRandomizer, LocalDiscreteLaplace)
 FINGERPRINTED = (
@@ -72,48 +79,33 @@ class Question:
         return cls(to_text(expression), columns_of(expression), _inputs(expression, schema, randomizer))
 
 
-def category_size(expression: Expression, schema: Schema) -> int:
-    """How many values the column has that a query consists of."""
-    if not isinstance(expression, Column):
-        raise QueryRefused(
-            "this randomizer takes a bare column: a bit, a category or a bounded whole number"
-        )
-    if expression.name not in schema:
-        StatisticalQuery(expression, schema)  # refuses, and suggests the nearest name
-    match schema[expression.name]:
-        case BitDomain():
-            return 2
-        case CategoryDomain(labels):
-            return len(labels)
-        case IntegerDomain(low, high):
-            return high - low + 1
-    raise QueryRefused(
-        f"column {expression.name!r} has too many values to be a category; compare it, or clip it"
-    )
-
-
 def _inputs(
     expression: Expression, schema: Schema, randomizer: LocalRandomizer
 ) -> Callable[[Records], Values]:
-    match randomizer:
-        case CoordinateSampling():
-            parts = _components(expression, schema, randomizer.dimension)
-            return lambda records: _stacked(parts, records, randomizer.resolution)
-        case PrivUnit():
-            parts = _components(expression, schema, randomizer.dimension)
-            return lambda records: _within_ball(parts, records, randomizer.resolution)
-        case HadamardMarginals():
-            return _bits(_components(expression, schema, randomizer.bits))
     if isinstance(randomizer, MEANS):
         return _on_grid(StatisticalQuery(expression, schema), randomizer.resolution)
-    size = category_size(expression, schema)
     if isinstance(randomizer, FINGERPRINTED):
-        return lambda records: _fingerprints(expression, records)
-    if size != randomizer.inputs:
-        raise InvalidParameter(
-            f"the query has {size} values, and the randomizer {randomizer.inputs} inputs"
-        )
-    return lambda records: _codes(expression, records)
+        return _fingerprinted(expression, schema)
+    query = VectorQuery(expression, schema)
+    match randomizer:
+        case CoordinateSampling():
+            _require(query, ("cube",), randomizer.dimension, "vector(...)")
+            return _rounded(query, randomizer.resolution)
+        case PrivUnit():
+            _require(query, ("cube", "ball"), randomizer.dimension, "vector(...) or ball(...)")
+            return lambda records: _within_ball(query, records, randomizer.resolution)
+        case HadamardMarginals():
+            return _bits(query, randomizer)
+    _require(query, ("category",), randomizer.inputs, "a column, a condition, which(...) or cells(...)")
+    return query.evaluate
+
+
+def _require(query: VectorQuery, kinds: tuple[Kind, ...], length: int, such: str) -> None:
+    if query.kind not in kinds:
+        raise QueryRefused(f"this randomizer takes a query of kind {' or '.join(kinds)}, such as {such}")
+    if query.length != length:
+        what = "values" if query.kind == "category" else "entries"
+        raise InvalidParameter(f"the query has {query.length} {what}, and the randomizer takes {length}")
 
 
 def _on_grid(query: StatisticalQuery, resolution: int) -> Callable[[Records], Values]:
@@ -126,16 +118,17 @@ def _on_grid(query: StatisticalQuery, resolution: int) -> Callable[[Records], Va
     return lambda records: query.encode(records, resolution)
 
 
-def _codes(expression: Expression, records: Records) -> Values:
-    assert isinstance(expression, Column)
-    column, domain = records.column(expression.name), records.schema[expression.name]
-    codes: Values = column - domain.low if isinstance(domain, IntegerDomain) else column.astype(np.int64)
-    return codes
+def _fingerprinted(expression: Expression, schema: Schema) -> Callable[[Records], Values]:
+    if not isinstance(expression, Column):
+        raise QueryRefused(
+            "this randomizer takes a bare column: a bit, a category or a bounded whole number"
+        )
+    category_size(expression, schema)  # refuses a column that is none of these
+    return lambda records: _fingerprints(expression, records)
 
 
-def _fingerprints(expression: Expression, records: Records) -> Values:
+def _fingerprints(expression: Column, records: Records) -> Values:
     """Of the label, or of the number in decimal: the same for the same value at every party."""
-    assert isinstance(expression, Column)
     domain, column = records.schema[expression.name], records.column(expression.name)
     if isinstance(domain, CategoryDomain):
         known, places = fingerprints(domain.labels), column
@@ -145,34 +138,49 @@ def _fingerprints(expression: Expression, records: Records) -> Values:
     return np.take(known, places)
 
 
-def _components(expression: Expression, schema: Schema, number: int) -> list[StatisticalQuery]:
-    if not isinstance(expression, Vector):
-        raise QueryRefused("this randomizer takes a vector: write vector(...)")
-    if len(expression.components) != number:
-        raise InvalidParameter(
-            f"the query has {len(expression.components)} components, and the randomizer {number}"
-        )
-    return [StatisticalQuery(component, schema) for component in expression.components]
+def _rounded(query: VectorQuery, resolution: int) -> Callable[[Records], Values]:
+    if resolution == 1 and not _conditions(query):
+        raise InvalidParameter("this query has values between 0 and 1: it needs a randomizer on a grid")
+    grid = np.int32 if resolution < 2**31 else np.int64
+    return lambda records: _filled(
+        query, records, lambda entries: np.rint(entries * float(resolution)), grid
+    )
 
 
-def _stacked(parts: list[StatisticalQuery], records: Records, resolution: int) -> Values:
-    return np.stack([part.encode(records, resolution) for part in parts], axis=1)
+def _conditions(query: VectorQuery) -> bool:
+    parts = query.expression.components if isinstance(query.expression, Vector) else ()
+    return all(StatisticalQuery(part, query.schema).kind == "bit" for part in parts)
 
 
-def _within_ball(parts: list[StatisticalQuery], records: Records, resolution: int) -> Values:
-    units = np.stack([part.evaluate(records).astype(np.float64) for part in parts], axis=1)
-    vectors: Values = np.trunc((2 * units - 1) * (resolution / math.sqrt(len(parts)))).astype(np.int64)
-    return vectors
+def _within_ball(query: VectorQuery, records: Records, resolution: int) -> Values:
+    if query.kind == "ball":
+        return _filled(query, records, lambda entries: np.trunc(entries * float(resolution)))
+    scale = resolution / math.sqrt(query.length)
+    return _filled(query, records, lambda entries: np.trunc((2 * entries - 1) * scale))
 
 
-def _bits(parts: list[StatisticalQuery]) -> Callable[[Records], Values]:
-    if any(part.kind != "bit" for part in parts):
-        raise QueryRefused("marginals are of bits: each component of the vector is a condition")
+def _filled(
+    query: VectorQuery,
+    records: Records,
+    placed: Callable[[Floats], Floats],
+    grid: type[np.signedinteger[Any]] = np.int32,
+) -> Values:
+    """The vectors as integers, made from some people after the others."""
+    values = np.empty((records.people, query.length), grid)
+    for part, entries in query.blocks(records):
+        values[part] = placed(entries)
+    return values
 
-    def inputs(records: Records) -> Values:
-        value = np.zeros(records.people, np.int64)
-        for place, part in enumerate(parts):
-            value |= part.evaluate(records).astype(np.int64) << place
-        return value
 
-    return inputs
+def _bits(query: VectorQuery, randomizer: HadamardMarginals) -> Callable[[Records], Values]:
+    if isinstance(query.expression, Vector) and not randomizer.labelled:
+        _require(query, ("cube",), randomizer.bits, "parities(...)")
+        if not _conditions(query):
+            raise QueryRefused("marginals are of bits: each component of the vector is a condition")
+        bits = cast("tuple[Condition, ...]", query.expression.components)
+        return lambda records: words(bits, records)
+    _require(query, ("parities",), randomizer.signs, "parities(...)")
+    asked = (query.bits + query.labelled, query.order, query.labelled)
+    if asked != (randomizer.bits, randomizer.order, randomizer.labelled):
+        raise InvalidParameter("the query and the randomizer are of different parities")
+    return query.evaluate

@@ -1,31 +1,66 @@
 """The shared curator: share servers that together run the discrete Laplace mechanism (section 9.3).
 
-Parties split their encoded answers into additive shares, one for each server; the servers add up what they hold,
-agree on the set of reports, add noise and release; the sum of what they release is the noisy sum of the answers.  The
-error is the curator's, up to the noise plan's factor, and does not depend on n.
+Parties split their encoded answers into shares, one for each server, perhaps with proofs; the servers verify them,
+agree on the set of reports, add up what they hold, add noise and release; the sum of what they release is the noisy
+sum of the answers, entry by entry.  The error is the curator's, up to the noise plan's factor, and does not depend on
+n.
+
+Checked in tests/contract/test_statistical_query_oracle.py and tests/unit/oracles/test_shared.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import ShareMismatch, TooFewReports
-from localdp.oracles.curator import sum_answer
-from localdp.oracles.definition import Answer, Cost, checked_round, resolution_of
+from localdp.oracles.curator import planned_sum, sum_answer, sums_answer
+from localdp.oracles.definition import (
+    Answer,
+    Asked,
+    AskedVector,
+    Cost,
+    Rounds,
+    VectorAnswer,
+    checked_plan,
+    checked_round,
+    checked_vectors,
+)
 from localdp.oracles.lr import cohorts_by_party
 from localdp.oracles.party import Party
+from localdp.oracles.plans import Plan
+from localdp.queries.encoded import Query, encoding_of
 from localdp.queries.statistical import StatisticalQuery
+from localdp.queries.vector_query import VectorQuery
 from localdp.randomness.source import RandomSource
 from localdp.sharing import additive
-from localdp.sharing.collection import COLLECTION_ID_BYTES, Collection, Contributor
-from localdp.sharing.field import ELEMENT_BYTES
-from localdp.sharing.noise_plans import NoisePlan
-from localdp.sharing.share_server import Holding, ShareServer
+from localdp.sharing.agreement import agree
+from localdp.sharing.coalitions import promise
+from localdp.sharing.collection import COLLECTION_ID_BYTES, Collection, Contributor, Tier
+from localdp.sharing.field import PRIME
+from localdp.sharing.noise_plans import NoisePlan, ServerNoise, central_law
+from localdp.sharing.share_server import ShareServer
+from localdp.sharing.storage import Holding
+from localdp.sharing.tiers import people_per_block, report_bytes
+
+_BLOCKS_AT_ONCE = (
+    4  # in process nothing travels, and the system hands out few large arrays faster than many
+)
+
+_LIES: dict[Tier, str] = {
+    "prio3": "A malicious party can answer falsely for its own people, and no more: answers come with proofs.",
+    "additive": "A malicious party can spoil the sum: nothing is proved.",
+}
+
+Sums = NDArray[np.int64]
+_AnyQuery = TypeVar("_AnyQuery", StatisticalQuery, VectorQuery)
 
 
 class ShareServers(Protocol):
@@ -43,7 +78,12 @@ class ShareServers(Protocol):
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """Names of the share servers."""
+        """Names of the share servers; the first one leads."""
+        ...
+
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """What shares are sealed to, for each server."""
         ...
 
     def open(self, collection: Collection) -> None:
@@ -54,31 +94,40 @@ class ShareServers(Protocol):
         """Have the parties upload the shares of a cohort of all people; returns how many reports were new."""
         ...
 
+    def agree(self, collection: Collection) -> Holding:
+        """Have the servers verify what they hold, and make the set of accepted reports final."""
+        ...
+
     def holdings(self, collection: Collection) -> list[Holding]:
-        """What each server holds."""
+        """What each server counts."""
         ...
 
-    def release(self, collection: Collection, accepted: bytes) -> list[int]:
-        """Each server's noisy sum over exactly the agreed reports."""
+    def release(self, collection: Collection, accepted: bytes) -> list[tuple[int, ...]]:
+        """Each server's noisy sums over exactly the agreed reports."""
         ...
 
 
-def run_collection(servers: ShareServers, collection: Collection, cohort: Cohort) -> tuple[int, int]:
-    """The whole protocol, readably: returns the noisy sum and how many reports are in it."""
+def run_collection(servers: ShareServers, collection: Collection, cohort: Cohort) -> tuple[Sums, int]:
+    """The whole protocol, readably: returns the noisy sums, one for each entry, and how many reports are in them."""
     servers.open(collection)
     servers.contribute(collection, cohort)
-    holdings = servers.holdings(collection)
-    if len(set(holdings)) != 1:
-        raise ShareMismatch(
-            "the share servers do not hold shares of the same reports; nothing was released"
-        )
-    if not collection.minimum_batch <= holdings[0].reports <= collection.people:
+    agreed = servers.agree(collection)
+    if set(servers.holdings(collection)) != {agreed} or not agreed.sealed:
+        raise ShareMismatch("the share servers do not count the same reports; nothing was released")
+    if not collection.minimum_batch <= agreed.reports <= collection.people:
         raise TooFewReports(
-            f"the servers hold {holdings[0].reports} reports; the collection is for {collection.minimum_batch}"
+            f"the servers hold {agreed.reports} reports; the collection is for {collection.minimum_batch}"
             f" to {collection.people}"
         )
-    released = servers.release(collection, holdings[0].accepted)
-    return additive.combine(released), holdings[0].reports
+    released = servers.release(collection, agreed.accepted)
+    return _sums(additive.combined(released, collection.field.modulus)), agreed.reports
+
+
+def _sums(combined: Sequence[int]) -> Sums:
+    """As 64-bit numbers, which hold every sum that a collection can have (`Collection`)."""
+    if any(abs(entry) > PRIME >> 1 for entry in combined):
+        raise ShareMismatch("a share server released what cannot be a part of any sum")
+    return np.array(combined, dtype=np.int64)
 
 
 class InProcessShareServers:
@@ -103,6 +152,11 @@ class InProcessShareServers:
         """Names of the share servers."""
         return tuple(server.name for server in self._servers)
 
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """What shares are sealed to, for each server."""
+        return tuple(server.sealing_key.public for server in self._servers)
+
     def open(self, collection: Collection) -> None:
         """Announce a collection to every server."""
         for server in self._servers:
@@ -112,17 +166,22 @@ class InProcessShareServers:
         """Have each party split its answers and hand each server its share."""
         new = 0
         for number, part in cohorts_by_party(cohort, [party.people for party in self._parties]):
-            batches = self._parties[number].share(collection, part)
-            counts = [server.accept(batch) for server, batch in zip(self._servers, batches, strict=True)]
-            new += min(counts)
+            shares = self._parties[number].shared(collection, part)
+            for block in part.parts(_BLOCKS_AT_ONCE * people_per_block(collection)):
+                rows = shares(block)
+                new += min(server.accept(one) for server, one in zip(self._servers, rows, strict=True))
         return new
 
+    def agree(self, collection: Collection) -> Holding:
+        """Verify, decide and seal."""
+        return agree(self._servers[0], self._servers[1:], collection)
+
     def holdings(self, collection: Collection) -> list[Holding]:
-        """What each server holds."""
+        """What each server counts."""
         return [server.holding(collection.digest) for server in self._servers]
 
-    def release(self, collection: Collection, accepted: bytes) -> list[int]:
-        """Each server's noisy sum."""
+    def release(self, collection: Collection, accepted: bytes) -> list[tuple[int, ...]]:
+        """Each server's noisy sums."""
         return [server.release(collection.digest, accepted) for server in self._servers]
 
 
@@ -137,6 +196,7 @@ class SharedOracle:
         *,
         plan: NoisePlan = NoisePlan.EACH_SERVER,
         minimum_batch: int = 2,
+        tier: Tier = "additive",
         cohort: Cohort | None = None,
     ) -> None:
         """Spend `epsilon` per person and round; `source` only makes collection identifiers."""
@@ -145,7 +205,9 @@ class SharedOracle:
         self._source = source
         self._plan = plan
         self._minimum_batch = minimum_batch
+        self._tier = tier
         self._cohort = cohort or Cohort(0, sum(party.people for party in servers.contributors))
+        self._rounds = Rounds()
         self.cost = Cost()
 
     @property
@@ -161,41 +223,86 @@ class SharedOracle:
     @property
     def claim(self) -> PrivacyClaim:
         """Computational, and dependent on the servers as the plan says."""
-        count = len(self._servers.servers)
-        if self._plan is NoisePlan.EACH_SERVER:
-            against, honest = (
-                f"the collector together with any {count - 1} of the {count} share servers",
-                ("At least one share server must be honest."),
-            )
-        else:
-            against, honest = (
-                "the collector, who knows no server's noise,",
-                (f"All {count} share servers must keep their noise and their shares to themselves."),
-            )
-        return PrivacyClaim("shared", self.cost.epsilon_per_person, Strength.COMPUTATIONAL, against, honest)
+        against, honest = promise(self._plan, len(self._servers.servers))
+        trust = f"{honest} {_LIES[self._tier]}"
+        return PrivacyClaim("shared", self.cost.epsilon_per_person, Strength.COMPUTATIONAL, against, trust)
 
-    def answer(self, queries: Sequence[str | StatisticalQuery]) -> list[Answer]:
+    def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, each from a collection with its share of the round's epsilon."""
         checked = checked_round(queries, self.schema)
-        part = Epsilon.requested(self._epsilon.divided_by(len(checked)))
-        answers = [self._one(query, part) for query in checked]
-        reports = sum(answer.reports for answer in answers)
-        moved = reports * len(self._servers.servers) * ELEMENT_BYTES
-        self.cost = self.cost.after_round(len(checked), self._epsilon, moved)
-        return answers
+        return [
+            sum_answer(
+                query.text,
+                int(noisy[0]),
+                collection.encoding.bound,
+                reports,
+                collection.noise.total_variance,
+            )
+            for query, collection, noisy, reports in self._collected(checked)
+        ]
 
-    def _one(self, query: StatisticalQuery, epsilon: Epsilon) -> Answer:
-        collection = Collection(
+    def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
+        """The means of all entries, each query from one collection with its share of the round's epsilon."""
+        checked = checked_vectors(queries, self.schema)
+        return [
+            sums_answer(query, noisy, reports, collection.noise.total_variance)
+            for query, collection, noisy, reports in self._collected(checked)
+        ]
+
+    def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
+        """The noise of all servers, if everybody's report is accepted."""
+        checked = checked_plan(queries, self.schema)
+        part = self._part(len(checked))
+        rows = [planned_sum(query, part, self.people, self._noise_factor(query, part)) for query in checked]
+        return Plan("shared", tuple(rows), self.people, self._epsilon)
+
+    def in_rounds(self, rounds: int) -> SharedOracle:
+        """A view that spends a part of epsilon in each round."""
+        counted = Rounds(rounds)
+        view = SharedOracle(
+            self._servers,
+            self._epsilon.divided_by(rounds),
+            self._source,
+            plan=self._plan,
+            minimum_batch=self._minimum_batch,
+            tier=self._tier,
+            cohort=self._cohort,
+        )
+        view._rounds = counted
+        return view
+
+    def _part(self, queries: int) -> Epsilon:
+        return Epsilon.requested(self._epsilon.divided_by(queries))
+
+    def _noise_factor(self, query: Query, epsilon: Epsilon) -> float:
+        """The variance of the servers' noise, in units of the curator's."""
+        sensitivity, servers = encoding_of(query).sensitivity, len(self._servers.servers)
+        noise = ServerNoise(self._plan, epsilon, sensitivity, servers)
+        return noise.total_variance / central_law(epsilon, sensitivity).variance()
+
+    def _collected(self, queries: Sequence[_AnyQuery]) -> list[tuple[_AnyQuery, Collection, Sums, int]]:
+        """One round: a collection for each query."""
+        part = self._part(len(queries))
+        self._rounds.begin()
+        done, moved = [], 0
+        for query in queries:
+            collection = self._collection(query, part)
+            noisy, reports = run_collection(self._servers, collection, self._cohort)
+            moved += reports * report_bytes(collection)
+            done.append((query, collection, noisy, reports))
+        self.cost = self.cost.after_round(len(queries), self._epsilon, moved)
+        return done
+
+    def _collection(self, query: Query, epsilon: Epsilon) -> Collection:
+        return Collection(
             self._source.raw("u1", COLLECTION_ID_BYTES).tobytes(),
             query.text,
-            resolution_of(query),
+            encoding_of(query),
             epsilon,
             self._plan,
             self._servers.servers,
             self._servers.contributors,
             self._minimum_batch,
-        )
-        noisy, reports = run_collection(self._servers, collection, self._cohort)
-        return sum_answer(
-            query.text, noisy, collection.resolution, reports, collection.noise.total_variance
+            self._tier,
+            self._servers.keys,
         )

@@ -3,5 +3,6 @@
 from localdp.queries.parser import parse
 from localdp.queries.statistical import StatisticalQuery, check
 from localdp.queries.text import to_text
+from localdp.queries.vector_query import VectorQuery
 
-__all__ = ["StatisticalQuery", "check", "parse", "to_text"]
+__all__ = ["StatisticalQuery", "VectorQuery", "check", "parse", "to_text"]

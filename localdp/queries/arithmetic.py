@@ -10,7 +10,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from localdp.errors import QueryRefused
-from localdp.queries.expressions import Column, Linear, Number, Numeric
+from localdp.queries.scalars import Column, Linear, Number, Numeric
+
+# Denominators multiply in a sum, and a long one would be slow; what is left in the end is bounded anyway.
+_PARTIAL_SUMS_BELOW = 10**300
 
 
 def affine(operand: Numeric) -> tuple[Fraction, dict[str, Fraction]]:
@@ -29,9 +32,9 @@ def total(parts: Iterable[Numeric]) -> Numeric:
     constant, coefficients = Fraction(0), dict[str, Fraction]()
     for part in parts:
         more, terms = affine(part)
-        constant += more
+        constant = _added(constant, more)
         for column, coefficient in terms.items():
-            coefficients[column] = coefficients.get(column, Fraction(0)) + coefficient
+            coefficients[column] = _added(coefficients.get(column, Fraction(0)), coefficient)
     return _simplest(constant, coefficients)
 
 
@@ -55,6 +58,13 @@ def quotient(left: Numeric, right: Numeric) -> Numeric:
     if not isinstance(right, Number) or right.value == 0:
         raise QueryRefused("only a number other than 0 can divide")
     return scaled(left, 1 / right.value)
+
+
+def _added(left: Fraction, right: Fraction) -> Fraction:
+    result = left + right
+    if result.denominator >= _PARTIAL_SUMS_BELOW:
+        raise QueryRefused("the denominators of this sum are too different")
+    return result
 
 
 def _simplest(constant: Fraction, coefficients: dict[str, Fraction]) -> Numeric:

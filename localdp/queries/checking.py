@@ -1,7 +1,7 @@
 """The static types of expressions: what a query means on a schema, before any record is seen.
 
 A query is of kind "bit" (a condition) or "unit" (a clipped number); anything else is refused, with why.
-Numbers carry the interval that the bounds of the schema imply.
+Numbers carry the interval that the bounds of the schema imply.  `vector_checking` has the other kinds.
 
 Claim.  An expression that `kind_of` accepts evaluates without error, overflow or NaN on every table of that
 schema.  Checked in tests/unit/queries/test_checking.py and test_evaluate.py.
@@ -9,18 +9,22 @@ schema.  Checked in tests/unit/queries/test_checking.py and test_evaluate.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 from fractions import Fraction
+from itertools import chain
 
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Schema
 from localdp.errors import QueryRefused
 from localdp.queries.arithmetic import affine
 from localdp.queries.expressions import (
     And,
+    BallVector,
     Clip,
     Column,
     Compare,
+    DecisionList,
     Expression,
     Label,
     Linear,
@@ -29,7 +33,11 @@ from localdp.queries.expressions import (
     Number,
     Numeric,
     Or,
+    Parities,
+    Parity,
+    Several,
     Truth,
+    UnitDecisionList,
     Vector,
 )
 from localdp.queries.kinds import BitType, CategoryType, Kind, LabelType, NumberType, Type, UnitType
@@ -37,24 +45,32 @@ from localdp.queries.text import to_text
 from localdp.queries.tokens import LONGEST_TEXT
 
 _LARGEST_SUM = 10**300  # of absolute values in a linear form: no partial sum of doubles overflows below it
+_EXACT_BITS = 4096  # of a denominator: those of bounds and coefficients fit, those of hostile sums do not
 _MOST_SUGGESTIONS = 1024  # names compared when looking for the nearest: a bound on the work of a refusal
 
 
 def kind_of(expression: Expression, schema: Schema) -> Kind:
     """The kind of a well-typed query, or `QueryRefused`."""
-    if not isinstance(expression, Expression):
-        raise QueryRefused("a query is an expression; parse its text first")
-    if len(to_text(expression)) > LONGEST_TEXT:
-        raise QueryRefused(f"the canonical text of a query is at most {LONGEST_TEXT} characters long")
+    require_short(expression)
+    if isinstance(expression, Several):
+        raise QueryRefused(f"{shown(expression)} is {_several(expression)}: ask it as a vector query")
     match type_of(expression, schema):
         case BitType():
             return "bit"
         case UnitType():
             return "unit"
         case NumberType():
-            raise QueryRefused(f"{_shown(expression)} is a number: compare it, or clip(...) it to [0, 1]")
+            raise QueryRefused(f"{shown(expression)} is a number: compare it, or clip(...) it to [0, 1]")
         case other:
-            raise QueryRefused(f"{_shown(expression)} is {other}: compare it to make a condition")
+            raise QueryRefused(f"{shown(expression)} is {other}: compare it to make a condition")
+
+
+def require_short(expression: Expression) -> None:
+    """Refuse what is no expression, and one whose text could not be parsed again."""
+    if not isinstance(expression, Expression):
+        raise QueryRefused("a query is an expression; parse its text first")
+    if len(to_text(expression)) > LONGEST_TEXT:
+        raise QueryRefused(f"the canonical text of a query is at most {LONGEST_TEXT} characters long")
 
 
 def type_of(expression: Expression, schema: Schema) -> Type:
@@ -62,10 +78,15 @@ def type_of(expression: Expression, schema: Schema) -> Type:
     match expression:
         case Column(name):
             return _column_type(name, schema)
-        case And(operands) | Or(operands):
-            _require_bits(operands, schema)
+        case And(operands) | Or(operands) | Parity(operands):
+            require_bits(operands, schema)
         case Not(operand):
-            _require_bits((operand,), schema)
+            require_bits((operand,), schema)
+        case DecisionList(rules, otherwise):
+            require_bits([*chain.from_iterable(rules), otherwise], schema)
+        case UnitDecisionList():
+            _check_rules(expression, schema)
+            return UnitType()
         case Compare():
             _check_comparison(expression, schema)
         case Member(column, labels):
@@ -77,10 +98,10 @@ def type_of(expression: Expression, schema: Schema) -> Type:
         case Clip(operand):
             _number_type(operand, schema)
             return UnitType()
-        case Vector():
-            raise QueryRefused("a vector is not one value: ask for its components one by one")
         case Truth():
             pass
+        case _:
+            raise QueryRefused(f"{shown(expression)} is {_several(expression)}, not one value")
     return BitType()
 
 
@@ -104,10 +125,18 @@ def _number_type(operand: Numeric, schema: Schema) -> NumberType:
     for column, coefficient in coefficients.items():
         bounds = _bounds(column, schema)
         ends = sorted((coefficient * bounds.low, coefficient * bounds.high))
-        low, high, magnitude = low + ends[0], high + ends[1], magnitude + max(map(abs, ends))
+        low, high = -_upwards(-low - ends[0]), _upwards(high + ends[1])
+        magnitude = _upwards(magnitude + max(map(abs, ends)))
     if magnitude > _LARGEST_SUM:
-        raise QueryRefused(f"{_shown(operand)} may be too large for a double")
+        raise QueryRefused(f"{shown(operand)} may be too large for a double")
     return NumberType(low, high)
+
+
+def _upwards(value: Fraction) -> Fraction:
+    """The value, or a little more when its digits would make a long sum slow."""
+    if value.denominator.bit_length() <= _EXACT_BITS:
+        return value
+    return Fraction(math.ceil(value * (1 << _EXACT_BITS)), 1 << _EXACT_BITS)
 
 
 def _bounds(column: str, schema: Schema) -> NumberType:
@@ -120,21 +149,29 @@ def _bounds(column: str, schema: Schema) -> NumberType:
             raise QueryRefused(f"column {column!r} is a category: there is no arithmetic on it")
 
 
-def _require_bits(operands: Iterable[Expression], schema: Schema) -> None:
+def require_bits(operands: Iterable[Expression], schema: Schema) -> None:
+    """Refuse operands that are not true or false of each record of the schema."""
     for operand in operands:
         if not isinstance(type_of(operand, schema), BitType):
             raise QueryRefused(
-                f"{_shown(operand)} is not true or false: `and`, `or` and `not` need conditions"
+                f"{shown(operand)} is not true or false: a condition is needed, such as a comparison"
             )
+
+
+def _check_rules(rules: UnitDecisionList, schema: Schema) -> None:
+    require_bits((condition for condition, _ in rules.rules), schema)
+    for value in (*(value for _, value in rules.rules), rules.otherwise):
+        if not isinstance(value, Number) and not isinstance(type_of(value, schema), BitType | UnitType):
+            raise QueryRefused(f"{shown(value)} is not between 0 and 1: clip(...) it")
 
 
 def _check_comparison(comparison: Compare, schema: Schema) -> None:
     left, right = type_of(comparison.left, schema), type_of(comparison.right, schema)
     if not _comparable(left, right):
-        raise QueryRefused(f"{_shown(comparison)} compares {left} with {right}")
+        raise QueryRefused(f"{shown(comparison)} compares {left} with {right}")
     numbers = isinstance(left, NumberType) or isinstance(right, NumberType)
     if comparison.op not in ("==", "!=") and not numbers:
-        raise QueryRefused(f"{_shown(comparison)}: only numbers are ordered; use == or !=")
+        raise QueryRefused(f"{shown(comparison)}: only numbers are ordered; use == or !=")
 
 
 def _comparable(left: Type, right: Type) -> bool:
@@ -168,6 +205,18 @@ def _nearest(word: str, known: tuple[str, ...]) -> str:
     return f"; did you mean {nearest[0]!r:.80}?" if nearest else ""
 
 
-def _shown(expression: Expression) -> str:
+def _several(expression: Several) -> str:
+    match expression:
+        case Vector():
+            return "a vector with components in [0, 1]"
+        case Parities():
+            return "many parities at once"
+        case _ if isinstance(expression, BallVector):
+            return "a vector of norm at most 1"
+    return "a category"
+
+
+def shown(expression: Expression) -> str:
+    """The text of an expression between quotes, cut short."""
     text = to_text(expression)
     return f"`{text}`" if len(text) <= 80 else f"`{text[:77]}...`"

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from localdp.domains import BitDomain, IntegerDomain, Records, Schema
 from localdp.queries.arithmetic import affine
-from localdp.queries.expressions import Column, Comparison, Linear, Number, Numeric
+from localdp.queries.nodes import MOST_DIGITS
+from localdp.queries.scalars import Column, Comparison, Linear, Number, Numeric
 
 _SUMS_BELOW = 2**63
 _UFUNCS = {
@@ -91,6 +92,8 @@ def whole_comparison(
     if not coefficients:
         return WholeComparison(op, (), -constant)
     scale = _coprime_scale(list(coefficients.values()))
+    if scale is None:
+        return None
     if scale < 0:
         op = _MIRRORED[op]
     terms = tuple((int(value * scale), column) for column, value in coefficients.items())
@@ -122,10 +125,15 @@ def _difference(left: Numeric, right: Numeric) -> tuple[Fraction, dict[str, Frac
     return constant - less, {column: value for column, value in coefficients.items() if value}
 
 
-def _coprime_scale(values: list[Fraction]) -> Fraction:
-    """The factor that makes the values coprime integers, the first one positive."""
-    denominator = math.lcm(*(value.denominator for value in values))
-    divisor = math.gcd(*(int(value * denominator) for value in values))
+def _coprime_scale(values: list[Fraction]) -> Fraction | None:
+    """The factor that makes the values coprime integers, the first one positive; None if they would not fit."""
+    denominator = 1
+    for value in values:
+        denominator = math.lcm(denominator, value.denominator)
+        # One coefficient is at least denominator / value.denominator: no sum could stay below 2**63.
+        if denominator >= _SUMS_BELOW * 10**MOST_DIGITS:
+            return None
+    divisor = math.gcd(*(value.numerator for value in values))
     return Fraction(denominator, divisor) * (1 if values[0] > 0 else -1)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,28 +16,41 @@ from numpy.typing import NDArray
 from localdp.domains import CategoryDomain, Records, Schema
 from localdp.errors import QueryRefused
 from localdp.queries.comparing import compare_numbers, real_values
-from localdp.queries.expressions import (
+from localdp.queries.scalars import (
     And,
     Clip,
     Column,
     Compare,
     Condition,
+    DecisionList,
     Label,
+    Linear,
     Member,
     Not,
     Number,
     Numeric,
     Operand,
     Or,
+    Parity,
+    Scalar,
     Truth,
+    UnitDecisionList,
 )
 
+T = TypeVar("T", bound=np.generic)
 
-def evaluate(expression: Condition | Clip, records: Records) -> NDArray[Any]:
-    """One truth value, or one double in [0, 1], for each person; possibly a read-only view of a column."""
-    if isinstance(expression, Clip):
-        return clipped(expression, records)
-    return condition(expression, records)
+
+def evaluate(expression: Scalar, records: Records) -> NDArray[Any]:
+    """One truth value, or one double, for each person; possibly a read-only view of a column."""
+    match expression:
+        case Clip():
+            return clipped(expression, records)
+        case UnitDecisionList(rules, otherwise):
+            return _decided(rules, evaluate(otherwise, records).astype(np.float64), records)
+        case Number() | Linear():
+            return np.broadcast_to(real_values(expression, records), records.people)
+        case _:
+            return condition(expression, records)
 
 
 def clipped(expression: Clip, records: Records) -> NDArray[np.float64]:
@@ -60,19 +73,30 @@ def condition(expression: Condition, records: Records) -> NDArray[np.bool_]:
             return _member(column, labels, records)
         case Not(operand):
             return np.logical_not(condition(operand, records))
-        case And(operands) | Or(operands):
-            return _fold(
-                np.logical_and if isinstance(expression, And) else np.logical_or, operands, records
-            )
+        case And(operands):
+            return _fold(np.logical_and, operands, records)
+        case Or(operands):
+            return _fold(np.logical_or, operands, records)
+        case Parity(operands):
+            return _fold(np.logical_xor, operands, records)
+        case DecisionList(rules, otherwise):
+            return _decided(rules, condition(otherwise, records).copy(), records)
         case _:
             assert_never(expression)
 
 
 def _fold(join: Callable[..., Any], operands: tuple[Condition, ...], records: Records) -> NDArray[np.bool_]:
-    first, second, *rest = operands
-    result: NDArray[np.bool_] = join(condition(first, records), condition(second, records))
+    first, *rest = operands
+    result = condition(first, records).copy()  # what is folded in place must not be a column
     for operand in rest:
         join(result, condition(operand, records), out=result)
+    return result
+
+
+def _decided(rules: tuple[tuple[Condition, Any], ...], result: NDArray[T], records: Records) -> NDArray[T]:
+    """The result, overwritten where a rule holds: from the last rule to the first, which wins."""
+    for when, value in reversed(rules):
+        np.copyto(result, evaluate(value, records), where=condition(when, records))
     return result
 
 

@@ -1,4 +1,4 @@
-"""The static types of expressions on a schema: bit, category, label, number, clipped number."""
+"""The static types of expressions on a schema: of one value, of one of several values, and of vectors."""
 
 from __future__ import annotations
 
@@ -59,3 +59,37 @@ class UnitType:
 
 
 Type: TypeAlias = BitType | CategoryType | LabelType | NumberType | UnitType
+
+
+@dataclass(frozen=True, slots=True)
+class CodeType:
+    """A whole number from 0 up to, not including, the length."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class CubeType:
+    """A vector of so many numbers in [0, 1]."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class BallType:
+    """A vector of so many numbers, of Euclidean norm at most 1."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParitiesType:
+    """The signs of all parities of at most `order` of so many bits, perhaps each times a label's sign."""
+
+    length: int  # how many parities there are
+    bits: int
+    order: int
+    labelled: bool
+
+
+SeveralType: TypeAlias = CodeType | CubeType | BallType | ParitiesType

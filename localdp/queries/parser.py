@@ -1,52 +1,48 @@
-"""From text to expression, by recursive descent over a bounded list of tokens.
+"""From text to expression.
 
-    query      ::=  or | "vector" "(" or ("," or)* ")"
-    or         ::=  and ("or" and)*
-    and        ::=  not ("and" not)*
-    not        ::=  "not" not | comparison
-    comparison ::=  sum [("==" | "!=" | "<" | "<=" | ">" | ">=") sum | "in" "{" string ("," string)* "}"]
-    sum        ::=  product (("+" | "-") product)*
-    product    ::=  prefix (("*" | "/") prefix)*
-    prefix     ::=  "-" prefix | atom
-    atom       ::=  number | string | name | "true" | "false" | "clip" "(" sum ")" | "(" or ")"
+    query ::=  call | scalar                                                (`scalar_parser` has the rest)
+    call  ::=  "vector" "(" scalar ("," scalar)* ")"                        components in [0, 1]
+            |  "which" "(" scalar ("," scalar)* ")"  |  "cells" "(" query ("," query)* ")"
+            |  "nearest" "(" call ("," point)+ ")"
+            |  ("ball" | "sphere") "(" scalar ("," scalar)* ")"
+            |  "signed" "(" scalar "," call ")"  |  "moments" "(" call ["," scalar] ")"
+            |  "gradient" "(" loss "," point "," call "," scalar ")"  |  "at" "(" query "," call ")"
+            |  "parities" "(" number ("," scalar)+ [";" scalar] ")"
+    point ::=  "[" sum ("," sum)* "]"
+    loss  ::=  "logistic" | "hinge" | "squared" | "madaboost"
 
-Arithmetic is carried out exactly while parsing: what is left is a `Number`, a `Column` or a `Linear`.
+The name of a call is one only before a parenthesis, and that of a loss only there: a column may be called
+`at`.  The words `and or not in true false clip vector if then else` are reserved.
 
 Claim.  Any text gives an expression or `QueryRefused`, in bounded stack and time: the nesting is counted
-while parsing.  Checked in tests/unit/queries/test_parser.py.
+while parsing.  Checked in tests/unit/queries/test_parser.py and test_vector_text.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any, cast
 
-from localdp.errors import QueryRefused
-from localdp.queries.arithmetic import product, quotient, scaled, total
 from localdp.queries.expressions import (
-    COMPARISONS,
-    MOST_DEPTH,
-    And,
-    Clip,
-    Column,
-    Compare,
-    Comparison,
+    LOSSES,
+    BallVector,
+    Categorical,
+    Component,
     Condition,
     Expression,
-    Label,
-    Member,
-    Not,
+    Loss,
     Number,
-    Numeric,
-    Operand,
-    Or,
-    Truth,
-    Vector,
+    Point,
+    Scalar,
+    Several,
 )
-from localdp.queries.tokens import Token, number_value, refused, tokens
+from localdp.queries.scalar_parser import ScalarParser, T
+from localdp.queries.tokens import number_value
+from localdp.queries.vector_text import NAMES
+from localdp.queries.vectors import CATEGORIES, COMPONENTS, FORMS, TARGETS, VECTORS
 
-_MINUS_ONE = Fraction(-1)
+_CALLS = {name: node for node, name in NAMES.items()}
 
 
 def parse(text: str) -> Expression:
@@ -54,209 +50,115 @@ def parse(text: str) -> Expression:
     return _Parser(text).query()
 
 
-class _Parser:
+class _Parser(ScalarParser):
     """One pass over the tokens, with a method for each rule of the grammar."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens = tokens(text)
-        self._index = 0
-        self._nesting = 0
-
     def query(self) -> Expression:
-        expression = self._vector() if self._token.kind == "vector" else self._or()
+        expression = self._any()
         if self._token.kind != "end":
             raise self._refused(self._token, "expected an operator or the end of the query")
         return expression
 
-    def _vector(self) -> Expression:
+    def _any(self) -> Expression:
+        several = self._token.kind == "vector" or (self._calls and self._token.text in _CALLS)
+        return self._call() if several else self._scalar()
+
+    def _call(self) -> Several:
         opening = self._token
         self._index += 1
-        self._expect("(", "expected ( after `vector`")
-        components = [self._component()]
-        while self._take(","):
-            components.append(self._component())
+        self._expect("(", f"expected ( after `{opening.text}`")
+        with self._nested(opening):
+            arguments = self._arguments(opening.text)
         self._expect(")", "expected a comma or )")
         with self._placed(opening):
-            return Vector(tuple(components))
+            several: Several = _CALLS[opening.text](*arguments)
+            return several
 
-    def _component(self) -> Condition | Clip:
-        start = self._token
-        with self._nested(start):
-            component = self._or()
-        if not isinstance(component, Condition | Clip):
-            raise self._refused(start, "the components of a vector are conditions or clipped numbers")
-        return component
+    def _arguments(self, name: str) -> tuple[Any, ...]:
+        match name:
+            case "vector":
+                return (self._listed(self._component),)
+            case "which":
+                return (self._listed(self._truth),)
+            case "cells":
+                return (self._listed(self._category),)
+            case "ball" | "sphere":
+                return (self._listed(self._form),)
+            case "nearest":
+                return self._ball(), self._centres()
+            case "signed":
+                return self._truth(), self._after_comma(self._ball)
+            case "moments":
+                return self._ball(), self._target() if self._take(",") else None
+            case "gradient":
+                return self._gradient()
+            case "at":
+                return self._category(), self._after_comma(self._ball)
+        return self._parities()
 
-    def _or(self) -> Expression:
-        return self._chain("or", self._and, Or)
-
-    def _and(self) -> Expression:
-        return self._chain("and", self._not, And)
-
-    def _chain(self, word: str, part: Callable[[], Expression], node: type[Or] | type[And]) -> Expression:
-        start = self._token
-        first = part()
-        if self._token.kind != word:
-            return first
-        operands = [self._condition(first, start)]
-        while self._take(word):
-            start = self._token
-            operands.append(self._condition(part(), start))
-        with self._placed(start):
-            return node(tuple(operands))
-
-    def _not(self) -> Expression:
-        start = self._token
-        if not self._take("not"):
-            return self._comparison()
-        inner = self._token
-        with self._nested(start):
-            operand = self._condition(self._not(), inner)
-        with self._placed(start):
-            return Not(operand)
-
-    def _comparison(self) -> Expression:
-        start = self._token
-        left = self._sum()
-        if self._token.kind == "in":
-            return self._member(left, start)
-        op = self._comparison_sign()
-        if op is None:
-            return left
-        middle = self._token
-        operands = self._operand(left, start), self._operand(self._sum(), middle)
-        if self._comparison_sign() is not None:
-            raise self._refused(
-                self._tokens[self._index - 1], "comparisons do not chain; join two with `and`"
-            )
-        with self._placed(start):
-            return Compare(op, *operands)
-
-    def _comparison_sign(self) -> Comparison | None:
-        return next((op for op in COMPARISONS if self._take(op)), None)
-
-    def _member(self, left: Expression, start: Token) -> Expression:
-        if not isinstance(left, Column):
-            raise self._refused(start, "only a column can be `in` a set of labels")
-        self._expect("in", "expected `in`")
-        self._expect("{", "expected { after `in`")
-        labels = [self._expect("string", 'expected a label, as in {"Paris"}').text]
-        while self._take(","):
-            labels.append(self._expect("string", "expected a label after the comma").text)
-        self._expect("}", "expected a comma or }")
-        with self._placed(start):
-            return Member(left.name, tuple(labels))
-
-    def _sum(self) -> Expression:
-        start = self._token
-        first = self._product()
-        if self._token.kind not in ("+", "-"):
-            return first
-        parts = [self._numeric(first, start)]
-        while (sign := self._token).kind in ("+", "-"):
-            self._index += 1
-            operand = self._token
-            part = self._numeric(self._product(), operand)
-            parts.append(part if sign.kind == "+" else scaled(part, _MINUS_ONE))
-        with self._placed(start):
-            return total(parts)
-
-    def _product(self) -> Expression:
-        start = self._token
-        result = self._prefix()
-        while (sign := self._token).kind in ("*", "/"):
-            self._index += 1
-            operand = self._token
-            left, right = self._numeric(result, start), self._numeric(self._prefix(), operand)
-            with self._placed(sign):
-                result = product(left, right) if sign.kind == "*" else quotient(left, right)
-        return result
-
-    def _prefix(self) -> Expression:
-        start = self._token
-        if not self._take("-"):
-            return self._atom()
-        inner = self._token
-        with self._nested(start):
-            return scaled(self._numeric(self._prefix(), inner), _MINUS_ONE)
-
-    def _atom(self) -> Expression:
+    def _gradient(self) -> tuple[Loss, Point, BallVector, Scalar]:
         token = self._token
-        if token.kind in ("(", "clip"):
-            return self._enclosed()
+        loss = next((loss for loss in LOSSES if loss == token.text), None)
+        if loss is None:
+            raise self._refused(token, f"a loss is one of {', '.join(LOSSES)}")
         self._index += 1
+        return (
+            loss,
+            self._after_comma(self._point),
+            self._after_comma(self._ball),
+            self._after_comma(self._target),
+        )
+
+    def _parities(self) -> tuple[int, tuple[Condition, ...], Condition | None]:
+        token = self._expect("number", "expected the order of the parities, a whole number")
         with self._placed(token):
-            match token.kind:
-                case "number":
-                    return Number(number_value(token.text))
-                case "string":
-                    return Label(token.text)
-                case "name":
-                    return Column(token.text)
-                case "true" | "false":
-                    return Truth(token.kind == "true")
-        raise self._refused(token, "expected a column, a number, a label, `not`, `clip` or (")
+            order = number_value(token.text)
+        if order.denominator != 1:
+            raise self._refused(token, "the order of parities is a whole number")
+        self._expect(",", "expected a comma")
+        conditions = self._listed(self._truth)
+        return int(order), conditions, self._truth() if self._take(";") else None
 
-    def _enclosed(self) -> Expression:
-        opening = self._token
-        clip = self._take("clip")
-        self._expect("(", "expected ( after `clip`")
+    def _centres(self) -> tuple[Point, ...]:
+        self._expect(",", "expected a comma and a centre, as in [0, 0.5]")
+        return self._listed(self._point)
+
+    def _point(self) -> Point:
+        self._expect("[", "expected a list of numbers, as in [0, 0.5]")
+        values = self._listed(self._constant)
+        self._expect("]", "expected a comma or ]")
+        return values
+
+    def _constant(self) -> Fraction:
         start = self._token
-        with self._nested(opening):
-            inner = self._sum() if clip else self._or()
-        self._expect(")", "expected an operator or )")
-        if not clip:
-            return inner
-        operand = self._numeric(inner, start)
-        with self._placed(opening):
-            return Clip(operand)
+        value = self._sum()
+        if not isinstance(value, Number):
+            raise self._refused(start, "a list of numbers has no columns in it")
+        return value.value
 
-    @property
-    def _token(self) -> Token:
-        return self._tokens[self._index]
+    def _after_comma(self, part: Callable[[], T]) -> T:
+        self._expect(",", "expected a comma")
+        return part()
 
-    def _take(self, kind: str) -> bool:
-        taken = self._token.kind == kind
-        self._index += taken
-        return taken
+    def _component(self) -> Component:
+        return cast(Component, self._one_of(Component, COMPONENTS))
 
-    def _expect(self, kind: str, otherwise: str) -> Token:
-        token = self._token
-        if not self._take(kind):
-            raise self._refused(token, otherwise)
-        return token
+    def _form(self) -> Scalar:
+        return cast(Scalar, self._one_of(Scalar, FORMS))
 
-    @contextmanager
-    def _nested(self, token: Token) -> Iterator[None]:
-        self._nesting += 1
-        if self._nesting > MOST_DEPTH:
-            raise self._refused(token, f"a query is at most {MOST_DEPTH} levels deep")
-        yield
-        self._nesting -= 1
+    def _target(self) -> Scalar:
+        return cast(Scalar, self._one_of(Scalar, TARGETS))
 
-    @contextmanager
-    def _placed(self, token: Token) -> Iterator[None]:
-        """Gives the refusals of the constructors a position."""
-        try:
-            yield
-        except QueryRefused as refusal:
-            raise self._refused(token, str(refusal)) from None
+    def _category(self) -> Categorical:
+        return cast(Categorical, self._one_of(Categorical, CATEGORIES))
 
-    def _refused(self, token: Token, reason: str) -> QueryRefused:
-        return refused(self._text, token.position, reason)
+    def _ball(self) -> BallVector:
+        return cast(BallVector, self._one_of(BallVector, f"this {VECTORS}"))
 
-    def _condition(self, expression: Expression, start: Token) -> Condition:
-        if not isinstance(expression, Condition):
-            raise self._refused(start, "`and`, `or` and `not` take conditions, which are true or false")
-        return expression
-
-    def _operand(self, expression: Expression, start: Token) -> Operand:
-        if not isinstance(expression, Operand):
-            raise self._refused(start, "a comparison takes columns, numbers, labels and linear forms")
-        return expression
-
-    def _numeric(self, expression: Expression, start: Token) -> Numeric:
-        if not isinstance(expression, Numeric):
-            raise self._refused(start, "arithmetic takes numbers and columns")
-        return expression
+    def _one_of(self, nodes: Any, otherwise: str) -> Expression:
+        start = self._token
+        found = self._any()
+        fits = isinstance(found, nodes)
+        if not fits:
+            raise self._refused(start, otherwise)
+        return found

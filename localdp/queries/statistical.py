@@ -1,6 +1,7 @@
 """Statistical queries (Definition 12.4): phi from records into [0, 1], checked against a schema.
 
-A query of kind "bit" is a condition, with values 0 and 1; one of kind "unit" is a clipped linear form.  The
+A query of kind "bit" is a condition, with values 0 and 1; one of kind "unit" is a clipped linear form, or a decision
+list of numbers.  The
 answer to a query on n people is the mean of phi over them.  Randomizers and shares take whole numbers, so
 `encode` puts phi on the grid 0, 1/resolution, ..., 1: off by at most 1 / (2 resolution), or 0 for bits.
 
@@ -20,7 +21,7 @@ from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter, QueryRefused
 from localdp.queries.checking import kind_of
 from localdp.queries.evaluate import evaluate
-from localdp.queries.expressions import Clip, Condition, Expression, columns_of
+from localdp.queries.expressions import Expression, Scalar, columns_of
 from localdp.queries.kinds import Kind
 from localdp.queries.parser import parse
 from localdp.queries.text import to_text
@@ -52,7 +53,7 @@ class StatisticalQuery:
         """phi of each person: booleans for a bit, doubles in [0, 1] for a unit query."""
         if records.schema != self.schema:
             raise QueryRefused("the records are of another schema than the query")
-        return evaluate(cast(Condition | Clip, self.expression), records)
+        return evaluate(cast(Scalar, self.expression), records)
 
     def encode(self, records: Records, resolution: int) -> NDArray[np.int64]:
         """phi of each person times `resolution`, rounded to the nearest whole number, ties to even."""
@@ -60,7 +61,7 @@ class StatisticalQuery:
             raise InvalidParameter("the resolution must be a whole number from 1 to 2**52")
         values = self.evaluate(records)
         if self.kind == "bit":
-            return values * np.int64(resolution)
+            return values.astype(np.int64) * resolution if resolution > 1 else values.astype(np.int64)
         return np.rint(values * float(resolution)).astype(np.int64)
 
     def __str__(self) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from localdp.queries.expressions import (
-    MOST_DIGITS,
     And,
     Clip,
     Column,
     Compare,
+    DecisionList,
     Expression,
     Label,
     Linear,
@@ -21,11 +21,15 @@ from localdp.queries.expressions import (
     Not,
     Number,
     Or,
+    Parity,
+    Several,
     Truth,
-    Vector,
+    UnitDecisionList,
 )
+from localdp.queries.number_text import number_text
+from localdp.queries.vector_text import call_text
 
-_OR, _AND, _NOT, _TIGHT = range(4)  # how tightly a text binds
+_LIST, _OR, _AND, _NOT, _TIGHT = range(5)  # how tightly a text binds
 
 
 def to_text(expression: Expression) -> str:
@@ -45,10 +49,19 @@ def _text(expression: Expression) -> tuple[str, int]:
             return f"{to_text(left)} {op} {to_text(right)}", _TIGHT
         case Clip(operand):
             return f"clip({to_text(operand)})", _TIGHT
-        case Vector(components):
-            return f"vector({', '.join(map(to_text, components))})", _TIGHT
+        case Parity(operands):
+            return f"parity({', '.join(map(to_text, operands))})", _TIGHT
+        case DecisionList() | UnitDecisionList():
+            return _rules(expression), _LIST
+        case _ if isinstance(expression, Several):
+            return call_text(expression, to_text), _TIGHT
         case _:
             return _leaf(expression), _TIGHT
+
+
+def _rules(chosen: DecisionList | UnitDecisionList) -> str:
+    rules = [f"if {_within(when, _OR)} then {_within(value, _OR)}" for when, value in chosen.rules]
+    return f"{' else '.join(rules)} else {_within(chosen.otherwise, _OR)}"
 
 
 def _within(expression: Expression, least: int) -> str:
@@ -70,18 +83,6 @@ def _leaf(expression: Column | Number | Label | Truth | Linear | Member) -> str:
             return f"{column} in {{{', '.join(map(_quoted, labels))}}}"
         case Linear():
             return _linear(expression)
-
-
-def number_text(value: Fraction) -> str:
-    """A decimal when one of few enough digits is exact, a fraction otherwise."""
-    scale = MOST_DIGITS - 1
-    scaled = abs(value) * 10**scale
-    digits = str(scaled.numerator).zfill(scale + 1)
-    whole, decimals = digits[:-scale], digits[-scale:].rstrip("0")
-    if scaled.denominator != 1 or len(whole) + len(decimals) > MOST_DIGITS:
-        return f"{value.numerator}/{value.denominator}"
-    sign = "-" if value < 0 else ""
-    return f"{sign}{whole}.{decimals}" if decimals else f"{sign}{whole}"
 
 
 def _quoted(label: str) -> str:

@@ -14,9 +14,9 @@ from localdp.domains import RESERVED_WORDS, is_column_name
 from localdp.domains.columns import LONGEST_LABEL
 from localdp.domains.schema import LONGEST_NAME
 from localdp.errors import QueryRefused
-from localdp.queries.expressions import MOST_DIGITS
+from localdp.queries.nodes import MOST_DIGITS
 
-LONGEST_TEXT = 4096
+LONGEST_TEXT = 1 << 16
 _EXCERPT = 30  # characters shown on each side of a mistake
 
 _TOKEN = re.compile(
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
     | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
     | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
     | (?P<string>"(?:[^"\\]|\\["\\])*")
-    | (?P<sign>==|!=|<=|>=|[<>()+\-*/{},])
+    | (?P<sign>==|!=|<=|>=|[<>()+\-*/{},;\[\]])
     """,
     re.VERBOSE,
 )

@@ -96,6 +96,22 @@ class TalliedRandomizer(LocalRandomizer, Protocol):
         ...
 
 
+@runtime_checkable
+class PackedTally(Protocol):
+    """A randomizer that sums reports up without unpacking them."""
+
+    def tally_packed(self, data: bytes, count: int) -> Tally:
+        """What `tally` says of what `unpack` returns."""
+        ...
+
+
+def tally_packed(randomizer: TalliedRandomizer, data: bytes, count: int) -> Tally:
+    """The tally of exactly `count` packed reports; raises `MalformedReport` unless that is what the bytes are."""
+    if isinstance(randomizer, PackedTally):
+        return randomizer.tally_packed(data, count)
+    return randomizer.tally(randomizer.unpack(data, count))
+
+
 class MeanRandomizer(TalliedRandomizer, Protocol):
     """A randomizer for the mean of a value in [0, 1]: input j stands for j / resolution."""
 

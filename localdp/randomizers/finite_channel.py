@@ -26,8 +26,15 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, Values
-from localdp.randomizers.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.packing import Unsigned, bits_below, pack_integers, unpack_integers, unsigned_type
+from localdp.randomizers.inputs import checked_inputs, input_counts, require_between, require_own
+from localdp.randomizers.packing import (
+    Unsigned,
+    bits_below,
+    count_integers,
+    pack_integers,
+    unpack_integers,
+    unsigned_type,
+)
 from localdp.randomness.source import WORD_RANGE, RandomSource, Words
 
 MOST_INPUTS = 256
@@ -110,8 +117,11 @@ class FiniteChannel:
 
     def tally(self, reports: Reports) -> Tally:
         """How many reports are each of the outputs."""
-        counts = np.bincount(checked_inputs(reports, self.outputs), minlength=self.outputs)
-        return Tally(self, len(reports), counts.astype(np.int64, copy=False))
+        return Tally(self, len(reports), input_counts(reports, self.outputs))
+
+    def tally_packed(self, data: bytes, count: int) -> Tally:
+        """The tally of packed reports."""
+        return Tally(self, count, count_integers(data, count, self.report_bits, self.outputs))
 
     def estimate(self, tally: Tally) -> Frequencies:
         """Unbiased estimate of the frequency of every input; refused if the channel is not identifiable."""

@@ -25,8 +25,15 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
-from localdp.randomizers.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.packing import Unsigned, bits_below, pack_integers, unpack_integers, unsigned_type
+from localdp.randomizers.inputs import checked_inputs, input_counts, require_between, require_own
+from localdp.randomizers.packing import (
+    Unsigned,
+    bits_below,
+    count_integers,
+    pack_integers,
+    unpack_integers,
+    unsigned_type,
+)
 from localdp.randomizers.pure_protocol import Support
 from localdp.randomizers.thresholds import keep_threshold
 from localdp.randomness.source import WORD_RANGE, RandomSource
@@ -108,8 +115,12 @@ class KaryRandomizedResponse:
     def tally(self, reports: Reports) -> Tally:
         """How many reports name each value."""
         self._require_tally_size("a tally of all inputs")
-        counts = np.bincount(checked_inputs(reports, self.inputs), minlength=self.inputs)
-        return Tally(self, len(reports), counts.astype(np.int64, copy=False))
+        return Tally(self, len(reports), input_counts(reports, self.inputs))
+
+    def tally_packed(self, data: bytes, count: int) -> Tally:
+        """The tally of packed reports."""
+        self._require_tally_size("a tally of all inputs")
+        return Tally(self, count, count_integers(data, count, self.report_bits, self.inputs))
 
     def estimate(self, tally: Tally) -> Frequencies:
         """Unbiased estimate of the frequency of every value."""

@@ -12,6 +12,10 @@ parities inside them, and its cells have, for the empirical target and exactly,
 
 All marginals are made of the same parities, so that they are consistent: summing an attribute out of one gives the
 other.
+
+With a label, the highest of the bits, the parities are those of the label and at most k of the other attributes: the
+correlations of the label with all parities of these.  There are T = sum over l = 0 .. k of binomial(d - 1, l), they
+are estimated the same way, and no marginals are made of them.
 Checked exactly, by enumerating the coins, in tests/unit/randomizers/test_marginals.py; sampled in
 tests/statistical/test_structures.py.
 """
@@ -22,7 +26,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain, combinations
 from math import comb
 
 import numpy as np
@@ -32,11 +35,11 @@ from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, Values
 from localdp.randomizers.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.sampled_sign import LARGEST_SIGNS, SampledSign
-from localdp.randomizers.walsh import parity
+from localdp.randomizers.walsh import parity, transform_columns
 from localdp.randomness.source import RandomSource, Words
 
 MOST_BITS = 62
-LARGEST_ORDER = 16
+LARGEST_ORDER = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +48,18 @@ class HadamardMarginals(SampledSign):
 
     requested: Epsilon
     bits: int
-    order: int = 2  # the most attributes that a marginal can have
+    order: int = 2  # the most attributes that a marginal can have, or a parity besides the label
+    labelled: bool = False  # whether the highest bit is a label, which is in every parity
     flip: int = field(
         init=False, repr=False, compare=False
     )  # F: a sign is flipped with probability F / 2**64
 
     def __post_init__(self) -> None:
-        require_between("the number of bits", self.bits, 1, MOST_BITS)
-        require_between("the order of marginals", self.order, 1, min(self.bits, LARGEST_ORDER))
+        if not isinstance(self.labelled, bool):
+            raise InvalidParameter("marginals are labelled, or they are not")
+        require_between("the number of bits", self.bits, 1 + self.labelled, MOST_BITS)
+        attributes = self.bits - self.labelled
+        require_between("the order of marginals", self.order, 1, min(attributes, LARGEST_ORDER))
         if self.signs > LARGEST_SIGNS:
             raise InvalidParameter(f"marginals of this order need more than {LARGEST_SIGNS} parities")
         self._set_flip()
@@ -65,25 +72,33 @@ class HadamardMarginals(SampledSign):
     @property
     def signs(self) -> int:
         """T: the number of parities."""
-        return sum(comb(self.bits, weight) for weight in range(1, self.order + 1))
+        attributes, least = self.bits - self.labelled, 0 if self.labelled else 1
+        return sum(comb(attributes, weight) for weight in range(least, self.order + 1))
+
+    @property
+    def masks(self) -> Words:
+        """The attributes of each parity, as words, in the order of their numbers."""
+        return (
+            labelled_masks(self.bits, self.order) if self.labelled else parity_masks(self.bits, self.order)
+        )
 
     @property
     def canonical(self) -> str:
         """Name and parameters as text."""
-        return f"hadamard-marginals(epsilon={self.requested},bits={self.bits},order={self.order})"
+        label = ",labelled" if self.labelled else ""
+        return f"hadamard-marginals(epsilon={self.requested},bits={self.bits},order={self.order}{label})"
 
     def randomize(self, values: Values, source: RandomSource) -> Reports:
         """A parity and its randomized sign for each value."""
         records = checked_inputs(values, self.inputs).astype(np.uint64)
         indices = source.below(self.signs, len(records))
         flipped = source.bernoulli(self.flip, len(records))
-        asked = parity_masks(self.bits, self.order)[indices]
-        return self._reports(indices, parity(records & asked) ^ flipped)
+        return self._reports(indices, parity(records & self.masks[indices]) ^ flipped)
 
     def law(self, value: int) -> dict[Hashable, Fraction]:
         """The exact law of the report."""
         masses: dict[Hashable, Fraction] = {}
-        for index, mask in enumerate(parity_masks(self.bits, self.order).tolist()):
+        for index, mask in enumerate(self.masks.tolist()):
             masses |= self._masses(index, (value & mask).bit_count() % 2 == 1, Fraction(1, self.signs))
         return masses
 
@@ -103,26 +118,31 @@ class HadamardMarginals(SampledSign):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarginalEstimates:
-    """Unbiased estimates of the means of all parities of weight 1 .. order, and of the marginals made of them."""
+    """Unbiased estimates of the means of all parities, and of the marginals made of them."""
 
     randomizer: HadamardMarginals
     reports: int
-    parities: Floats  # in the order of `parity_masks`
+    parities: Floats  # in the order of `HadamardMarginals.masks`
 
     def parity_mean(self, attributes: Sequence[int]) -> float:
-        """The estimated mean of (-1)**(number of ones among these attributes)."""
-        bits = self._checked(attributes)
-        return float(self._means(np.array([sum(1 << bit for bit in bits)], np.uint64))[0])
+        """The estimated mean of (-1)**(number of ones among these attributes, and the label if there is one)."""
+        labelled = self.randomizer.labelled
+        bits = self._checked(attributes, least=0 if labelled else 1)
+        mask = sum(1 << bit for bit in bits) | (labelled << (self.randomizer.bits - 1))
+        return float(self._means(np.array([mask], np.uint64))[0])
 
     def marginal(self, attributes: Sequence[int]) -> Frequencies:
         """The frequency of every combination of these attributes: bit i of a cell's number is attributes[i]."""
-        bits = self._checked(attributes)
+        if self.randomizer.labelled:
+            raise InvalidParameter("parities with a label make no marginals")
+        bits = self._checked(attributes, least=1)
         cells = np.arange(1 << len(bits), dtype=np.uint64)
         masks = np.zeros(len(cells), np.uint64)
         for place, bit in enumerate(bits):
             masks |= (cells >> np.uint64(place) & np.uint64(1)) << np.uint64(bit)
-        signs = 1.0 - 2.0 * parity(cells[:, None] & cells)
-        values = signs @ self._means(masks) / len(cells)
+        values = self._means(masks)
+        transform_columns(values[:, None])
+        values /= len(cells)
         inside = np.clip(values, 0.0, 1.0)
         empirical = np.maximum(self.randomizer.cell_variance(len(bits), inside), 0.0) / self.reports
         return Frequencies(
@@ -131,23 +151,40 @@ class MarginalEstimates:
 
     def _means(self, masks: Words) -> Floats:
         """The estimated means of these parities; that of the empty one is known."""
-        known = parity_masks(self.randomizer.bits, self.randomizer.order)
-        places = np.searchsorted(known, masks)
+        places = np.searchsorted(self.randomizer.masks, masks)
         return np.where(masks == 0, 1.0, self.parities[places])
 
-    def _checked(self, attributes: Sequence[int]) -> tuple[int, ...]:
-        bits = tuple(attributes)
-        if not 1 <= len(bits) <= self.randomizer.order or len(set(bits)) < len(bits):
-            raise InvalidParameter(f"a marginal has 1 to {self.randomizer.order} different attributes")
-        if not all(0 <= bit < self.randomizer.bits for bit in bits):
-            raise InvalidParameter(f"attributes are numbered from 0 to {self.randomizer.bits - 1}")
+    def _checked(self, attributes: Sequence[int], least: int) -> tuple[int, ...]:
+        bits, order = tuple(attributes), self.randomizer.order
+        if not least <= len(bits) <= order or len(set(bits)) < len(bits):
+            raise InvalidParameter(f"there are {least} to {order} different attributes")
+        number = self.randomizer.bits - self.randomizer.labelled
+        if not all(0 <= bit < number for bit in bits):
+            raise InvalidParameter(f"attributes are numbered from 0 to {number - 1}")
         return bits
 
 
 @lru_cache(maxsize=16)
 def parity_masks(bits: int, order: int) -> Words:
     """The subsets of 1 .. order of the bits, as words, in the order of their numbers."""
-    subsets = chain.from_iterable(combinations(range(bits), weight) for weight in range(1, order + 1))
-    masks = np.sort(np.fromiter((sum(1 << bit for bit in subset) for subset in subsets), np.uint64))
+    return _frozen(_subsets(bits, order)[1:])
+
+
+@lru_cache(maxsize=16)
+def labelled_masks(bits: int, order: int) -> Words:
+    """The subsets of 0 .. order of all bits but the highest, each with the highest, in the order of their numbers."""
+    return _frozen(_subsets(bits - 1, order) | np.uint64(1 << (bits - 1)))
+
+
+def _subsets(bits: int, order: int) -> Words:
+    """The subsets of at most `order` of the bits: those without the highest one come before those with it."""
+    subsets = np.zeros(1, np.uint64)
+    for bit in range(bits):
+        smaller = subsets[np.bitwise_count(subsets) < order]
+        subsets = np.concatenate([subsets, smaller | np.uint64(1 << bit)])
+    return subsets
+
+
+def _frozen(masks: Words) -> Words:
     masks.setflags(write=False)
     return masks

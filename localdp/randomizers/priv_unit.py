@@ -37,7 +37,7 @@ from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, 
 from localdp.randomizers.inputs import require_between, require_own
 from localdp.randomizers.near_scores import NearScores, best_near
 from localdp.randomizers.packing import bits_below, pack_integers, packed_size, unpack_integers
-from localdp.randomizers.public_normals import public_normals
+from localdp.randomizers.public_normals import PublicScores, public_normals
 from localdp.randomizers.thresholds import keep_threshold
 from localdp.randomness.source import WORD_BITS, WORD_RANGE, Integers, RandomSource, Words
 
@@ -131,19 +131,21 @@ class PrivUnit:
         near = source.below(self.near, people).view(np.int64)
         far = source.below(self.candidates - self.near, people).view(np.int64)
         chosen = np.empty(people, np.uint64)
-        for part in self._blocks(people, self.candidates // 2):
-            signed = self._ranked(vectors[part], seeds[part])
+        blocks = self._blocks(people, self.candidates // 2)
+        scores = self._scores(blocks[0].stop if blocks else 0)
+        for part in blocks:
+            signed = self._ranked(vectors[part], seeds[part], scores)
             chosen[part] = np.where(kept[part], *self._picked(signed, near[part], far[part]))
         return chosen
 
-    def _ranked(self, vectors: Floats, seeds: Words) -> Integers:
+    def _scores(self, people: int) -> PublicScores:
+        return PublicScores(people, self.candidates // 2, self.dimension + 1)
+
+    def _ranked(self, vectors: Floats, seeds: Words, scores: PublicScores | None = None) -> Integers:
         """For each person, the candidates of positive score by falling score, one of each pair."""
-        pairs = self.candidates // 2
-        rows = np.broadcast_to(np.arange(pairs), (len(seeds), pairs))
-        normals = public_normals(seeds, rows, self.dimension + 1)
-        scores = np.matmul(normals, vectors.astype(np.float32)[:, :, None])[:, :, 0]
-        order = np.argsort(-np.abs(scores), axis=1, kind="stable")
-        return 2 * order + (np.take_along_axis(scores, order, axis=1) < 0)
+        found = (scores or self._scores(len(seeds))).of(seeds, vectors)
+        order = np.argsort(-np.abs(found), axis=1)
+        return 2 * order + (np.take_along_axis(found, order, axis=1) < 0)
 
     def _picked(self, signed: Integers, near: Integers, far: Integers) -> tuple[Integers, Integers]:
         """The near candidate and the far one of these numbers.

@@ -39,23 +39,70 @@ def public_normals(seeds: Words, rows: Integers, length: int) -> Singles:
     return _box_muller(words)[..., :length]
 
 
+class PublicScores:
+    """The scores of all rows of many seeds, a block of people at a time, in memory that is taken once.
+
+    A row is never put together: its even and its odd normals are multiplied with those entries of the vector apart.
+    """
+
+    def __init__(self, people: int, rows: int, length: int) -> None:
+        """For blocks of at most so many people, with the first `rows` rows of `length` normals of each seed."""
+        self.rows = rows
+        blocks = blocks_per_row(length)
+        self._plain = np.empty((people, rows * blocks, 2), "<u8")
+        self._plain[..., 1] = np.arange(rows * blocks)
+        self._encrypted = np.empty(self._plain.nbytes + _BLOCK_BYTES - 1, np.uint8)
+        self._vectors = np.zeros((people, blocks * _NORMALS_PER_BLOCK), np.float32)
+        halves = (people, rows, blocks * _NORMALS_PER_BLOCK // 2)
+        self._radius, self._angle, self._normals = (np.empty(halves, np.float32) for _ in range(3))
+
+    def of(self, seeds: Words, vectors: NDArray[np.float64]) -> Singles:
+        """The scores of these people, one row for each, equal to those by `public_normals` but for rounding."""
+        people = len(seeds)
+        plain, entries = self._plain[:people], self._vectors[:people]
+        plain[..., 0] = seeds[:, None]
+        entries[:, : vectors.shape[1]] = vectors
+        words = _encrypted_into(plain, self._encrypted).view(np.uint32).reshape(people, self.rows, -1)
+        radius, angle, normals = self._radius[:people], self._angle[:people], self._normals[:people]
+        _polar(words, radius, angle)
+        np.multiply(np.cos(angle, out=normals), radius, out=normals)
+        scores: Singles = np.matmul(normals, entries[:, 0::2, None])
+        np.multiply(np.sin(angle, out=normals), radius, out=normals)
+        scores += np.matmul(normals, entries[:, 1::2, None])
+        return scores[:, :, 0]
+
+
 def _encrypted(plain: Words) -> NDArray[np.uint8]:
+    text = np.ascontiguousarray(plain, "<u8")
+    return _encrypted_into(text, np.empty(text.nbytes + _BLOCK_BYTES - 1, np.uint8))
+
+
+def _encrypted_into(plain: Words, room: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The blocks under the public key; `room` has one block less a byte more: the library asks for that."""
     # The plaintexts are all different and public, and so is the key: ECB is the permutation itself, which is wanted.
     cipher = Cipher(algorithms.AES(_PUBLIC_KEY), modes.ECB()).encryptor()  # noqa: S305
-    text = np.ascontiguousarray(plain, "<u8").view(np.uint8).ravel()
-    encrypted = np.empty(
-        len(text) + _BLOCK_BYTES - 1, np.uint8
-    )  # the library asks for one block more than it fills
-    cipher.update_into(text.data, encrypted.data)
-    return encrypted[: len(text)]
+    cipher.update_into(plain.view(np.uint8).reshape(-1).data, room.data)
+    return room[: plain.nbytes]
 
 
 def _box_muller(words: NDArray[np.uint32]) -> Singles:
-    halves = words.astype(np.float32)
-    halves += np.float32(0.5)
-    radius, angle = halves[..., 0::2], halves[..., 1::2]
-    radius = np.sqrt(np.log(radius * np.float32(2.0**-32)) * np.float32(-2))
-    angle = angle * np.float32(2 * math.pi * 2.0**-32)
-    halves[..., 0::2] = radius * np.cos(angle)
-    halves[..., 1::2] = radius * np.sin(angle)
-    return halves
+    normals = np.empty(words.shape, np.float32)
+    halves = (*words.shape[:-1], words.shape[-1] // 2)
+    radius, angle = np.empty(halves, np.float32), np.empty(halves, np.float32)
+    _polar(words, radius, angle)
+    normals[..., 0::2] = radius * np.cos(angle)
+    normals[..., 1::2] = radius * np.sin(angle)
+    return normals
+
+
+def _polar(words: NDArray[np.uint32], radius: Singles, angle: Singles) -> None:
+    """The polar coordinates of pairs of normals, from pairs of words."""
+    np.copyto(angle, words[..., 1::2])
+    angle += np.float32(0.5)
+    angle *= np.float32(2 * math.pi * 2.0**-32)
+    np.copyto(radius, words[..., 0::2])
+    radius += np.float32(0.5)
+    radius *= np.float32(2.0**-32)
+    np.log(radius, out=radius)
+    radius *= np.float32(-2)
+    np.sqrt(radius, out=radius)

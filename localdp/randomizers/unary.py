@@ -18,7 +18,7 @@ tests/statistical/test_frequency_randomizers.py.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -44,8 +44,8 @@ _HALF = WORD_RANGE // 2
 # how many people there are: a person's coins would then depend on who else is asked.
 _COLUMNS = 64
 _ROWS = 255  # so many bits add up in a byte
-_NARROW_BYTES = 16  # up to here it is faster to count bytes than to unpack bits
-_BITS_OF_BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
+_UNPACKED_BYTES = 1 << 20
+_SLABS = 31  # that are added up without unpacking them, until five remain
 
 PackedBits = NDArray[np.uint8]
 
@@ -207,14 +207,41 @@ class OptimizedUnaryEncoding(UnaryEncoding):
 
 def column_sums(reports: PackedBits, columns: int) -> Integers:
     """How many rows of packed bits have each of the bits set."""
-    if reports.shape[1] <= _NARROW_BYTES:
-        counts = [np.bincount(column, minlength=256) @ _BITS_OF_BYTES for column in reports.T]
-        return np.concatenate(counts)[:columns].astype(np.int64, copy=False)
-    sums = np.zeros(columns, np.int64)
-    for start in range(0, len(reports), _ROWS):
-        bits = np.unpackbits(reports[start : start + _ROWS], axis=1, count=columns)
-        sums += np.add.reduce(bits, axis=0, dtype=np.uint8)
-    return sums
+    sums, rows = np.zeros(columns, np.int64), len(reports) // _SLABS // 8 * 8
+    if rows:
+        slabs = np.ascontiguousarray(reports[: rows * _SLABS]).reshape(_SLABS, -1).view(np.uint64)
+        for weight, level in enumerate(_carry_save(list(slabs))):
+            for slab in level:
+                sums += _few_sums(slab.view(np.uint8).reshape(rows, -1), columns) << weight
+    return sums + _few_sums(reports[rows * _SLABS :], columns)
+
+
+def _carry_save(slabs: list[NDArray[np.uint64]]) -> Iterator[list[NDArray[np.uint64]]]:
+    """The same sum at each place in fewer slabs: level k counts 2**k times, and has one slab or two.
+
+    A full adder on all places at once: three slabs become their parity and their carry (Harley and Seal).
+    """
+    while slabs:
+        carries = []
+        while len(slabs) > 2:
+            one, two, three = slabs.pop(), slabs.pop(), slabs.pop()
+            either = one ^ two
+            carries.append((one & two) | (either & three))
+            slabs.insert(0, either ^ three)
+        yield slabs
+        slabs = carries
+
+
+def _few_sums(reports: PackedBits, columns: int) -> Integers:
+    """The same for few rows, bit by bit: each bit becomes a byte, and eight of them are added at a time."""
+    sums = np.zeros(8 * reports.shape[1], np.int64)
+    step = max(1, _UNPACKED_BYTES // len(sums))
+    for start in range(0, len(reports), step):
+        block = reports[start : start + step]
+        words = np.unpackbits(block).view(np.uint64).reshape(block.shape)
+        blocks = np.add.reduceat(words, np.arange(0, len(block), _ROWS), axis=0)
+        sums += np.add.reduce(blocks.view(np.uint8), axis=0, dtype=np.int64)
+    return sums[:columns]
 
 
 def _packed_rows(bits: NDArray[np.bool_]) -> PackedBits:

@@ -39,7 +39,7 @@ def walsh_hadamard(values: Integers) -> Integers:
     return rows.reshape(length)
 
 
-def transform_columns(matrix: Integers) -> None:
+def transform_columns(matrix: NDArray[Any]) -> None:
     """The transform of every column, in place; the matrix is contiguous and its height a power of two."""
     height, width = matrix.shape
     half = 1

@@ -16,10 +16,13 @@ Claims.
 Checked in tests/unit/randomness/test_lanes.py and tests/contract/test_random_source.py.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from cryptography.hazmat.primitives.ciphers import CipherContext
 from numpy.typing import DTypeLike, NDArray
 
 from localdp.errors import InvalidParameter
@@ -113,15 +116,21 @@ class LanedSource:
         self, kind: np.dtype[Any], call: int, retry: int, width: int, lanes: range | Integers
     ) -> NDArray[Any]:
         drawn = np.empty(len(lanes) * width, kind)
+        if isinstance(lanes, range) and drawn.size:
+            self._stream(call, retry).read(lanes.start * width, drawn)
+            return drawn
         for part, words in self._blocks(kind, call, retry, width, lanes):
             drawn[part] = words
         return drawn
+
+    def _stream(self, call: int, retry: int) -> _Stream:
+        return _Stream(derive_key(self._key, call.to_bytes(8, "big"), retry.to_bytes(8, "big")))
 
     def _blocks(
         self, kind: np.dtype[Any], call: int, retry: int, width: int, lanes: range | Integers
     ) -> Iterator[tuple[Any, NDArray[Any]]]:
         """Pieces of the output: where they stand in it, and their words.  Valid until the next."""
-        stream = _Stream(derive_key(self._key, call.to_bytes(8, "big"), retry.to_bytes(8, "big")))
+        stream = self._stream(call, retry)
         if not width or not len(lanes):
             return iter(())
         if isinstance(lanes, range):
@@ -135,12 +144,21 @@ class _Stream:
     def __init__(self, key: bytes) -> None:
         self._key = key[:16]
 
-    def run(self, kind: np.dtype[Any], first: int, count: int) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """The words first .. first + count - 1, in pieces of one chunk."""
-        first_block, skipped = divmod(first * kind.itemsize, BLOCK_BYTES)
+    def read(self, first: int, out: NDArray[Any]) -> None:
+        """The words from number `first` on, as many as there is room for."""
+        fill(self._cipher_at(first * out.itemsize), out.view(np.uint8))
+
+    def _cipher_at(self, byte: int) -> CipherContext:
+        """The keystream from a byte on."""
+        first_block, skipped = divmod(byte, BLOCK_BYTES)
         cipher = keystream(self._key, first_block)
         if skipped:
             fill(cipher, np.empty(skipped, np.uint8))
+        return cipher
+
+    def run(self, kind: np.dtype[Any], first: int, count: int) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """The words first .. first + count - 1, in pieces of one chunk."""
+        cipher = self._cipher_at(first * kind.itemsize)
         step = CHUNK_BYTES // kind.itemsize
         buffer = np.empty(min(count, step), kind)
         for start in range(0, count, step):

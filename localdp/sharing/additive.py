@@ -27,16 +27,21 @@ def split(values: NDArray[np.int64], servers: int, source: RandomSource) -> list
     if not FEWEST_SERVERS <= servers <= MOST_SERVERS:
         raise InvalidParameter(f"values are shared among {FEWEST_SERVERS} to {MOST_SERVERS} servers")
     shares = [source.below(PRIME, len(values)) for _ in range(servers - 1)]
-    last = np.empty(len(values), dtype=np.uint64)
+    last = np.empty(len(values), np.uint64)
     for start in range(0, len(values), _BLOCK):  # blocks that stay in the cache
         block = slice(start, start + _BLOCK)
         rest = values[block].astype(np.uint64)
         for share in shares:
-            rest = field.subtract(rest, share[block])
-        last[block] = rest
+            rest = field.subtract(rest, share[block], out=last[block])
     return [*shares, last]
 
 
 def combine(sums: Sequence[int]) -> int:
     """The integer that the servers' sums add up to, read as the representative of least absolute value."""
     return field.centred(sum(sums))
+
+
+def combined(sums: Sequence[Sequence[int]], modulus: int = PRIME) -> list[int]:
+    """The same for every entry of the servers' sums, in any prime field."""
+    added = (sum(entries) % modulus for entries in zip(*sums, strict=True))
+    return [entry - modulus if entry > modulus // 2 else entry for entry in added]

@@ -1,25 +1,42 @@
 """A collection: everything that parties and share servers must agree on, bound by one digest.
 
-The digest covers the query, the encoding, epsilon, the noise plan, the minimum batch, the servers and the parties.
-Coins, uploads and releases all carry it, so nobody can show one collection to the parties and another to a server.
+The digest covers the query, the encoding, epsilon, the noise plan, the minimum batch, the tier, the servers in order,
+their keys, and the parties.  Coins, uploads and releases all carry it, and in the prio3 tier it is the context of
+every proof: who changes any of it makes the verification of every report fail.
+
+A report is the answer of one person.  It is known by its position: the people of all parties, counted in the order of the
+collection.  So a report that comes twice, by whatever way, has the same position, and counting once is a bitmap.
+
+Claim.  With `_check_room` passed, the sum of all answers plus the noise of all servers is the representative of least
+absolute value but with probability below length * exp(-100): the noise is a sum of at most m discrete Laplace
+variables, of which one exceeds t with probability at most 2 exp(-epsilon t / sensitivity).
+
+Checked in tests/unit/sharing/test_collection.py.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import ceil
+from typing import Literal, TypeAlias, get_args
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.framing import digest
 from localdp.sharing.additive import FEWEST_SERVERS, MOST_SERVERS
+from localdp.sharing.encoding import Encoding
 from localdp.sharing.field import PRIME
 from localdp.sharing.noise_plans import NoisePlan, ServerNoise
+from localdp.sharing.prio3.fields import FIELD64, FIELD128, PrimeField
 
 COLLECTION_ID_BYTES = 16
-LARGEST_RESOLUTION = 1 << 20
+KEY_BYTES = 32
 LONGEST_NAME = 128
 MOST_PARTIES = 1 << 16
 MOST_PEOPLE = 1 << 32
+_TAIL_NATS = 110  # minus the logarithms of 2 m, still 100
+
+Tier: TypeAlias = Literal["prio3", "additive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,68 +49,97 @@ class Contributor:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What is collected, from whom, by whom, and with which noise."""
+    """What is collected, from whom, by whom, how it is checked, and with which noise."""
 
     collection_id: bytes
     query: str  # canonical text of a statistical query
-    resolution: int  # its values are encoded on 0 .. resolution
+    encoding: Encoding  # of its answers
     epsilon: Epsilon  # per person, for the whole collection, replace-one neighbours
     plan: NoisePlan
-    servers: tuple[str, ...]
+    servers: tuple[str, ...]  # in the order of the shares; the first one leads
     parties: tuple[Contributor, ...]
     minimum_batch: int
-    digest: bytes = field(
-        init=False, repr=False, compare=False
-    )  # what binds everybody to the same collection
+    tier: Tier = "additive"
+    keys: tuple[
+        bytes, ...
+    ] = ()  # what shares are sealed to, one for each server; none if nothing is sealed
+    digest: bytes = field(init=False, repr=False, compare=False)
+    _ranges: dict[str, range] = field(init=False, repr=False, compare=False)  # each party's positions
 
     def __post_init__(self) -> None:
         Epsilon.requested(self.epsilon)
         if len(self.collection_id) != COLLECTION_ID_BYTES:
             raise InvalidParameter(f"a collection's identifier has {COLLECTION_ID_BYTES} bytes")
-        if not 1 <= self.resolution <= LARGEST_RESOLUTION:
-            raise InvalidParameter(
-                f"the resolution of a collection lies between 1 and {LARGEST_RESOLUTION}"
-            )
         if not FEWEST_SERVERS <= len(self.servers) <= MOST_SERVERS:
             raise InvalidParameter(f"a collection has {FEWEST_SERVERS} to {MOST_SERVERS} share servers")
         if not 1 <= len(self.parties) <= MOST_PARTIES:
             raise InvalidParameter(f"a collection has 1 to {MOST_PARTIES} parties")
         if self.minimum_batch < 1:
             raise InvalidParameter("the minimum batch of a collection is at least 1")
+        if self.tier not in get_args(Tier):
+            raise InvalidParameter("the tier of a collection is prio3 or additive")
+        if self.keys and [len(key) for key in self.keys] != [KEY_BYTES] * len(self.servers):
+            raise InvalidParameter(f"each share server has a key of {KEY_BYTES} bytes, or none has")
         self._check_names()
         self._check_room()
         object.__setattr__(self, "digest", self._digest())
+        object.__setattr__(self, "_ranges", self._positions())
 
     @property
     def people(self) -> int:
         """How many reports there can be."""
         return sum(party.people for party in self.parties)
 
-    def _digest(self) -> bytes:
-        parties = [f"{party.people} {party.name}".encode() for party in self.parties]
-        return digest(
-            b"localdp collection v1",
-            self.collection_id,
-            self.query.encode(),
-            b"%d" % self.resolution,
-            b"%d" % self.epsilon.nanonats,
-            self.plan.value.encode(),
-            digest(*(name.encode() for name in self.servers)),
-            digest(*parties),
-            b"%d" % self.minimum_batch,
-        )
+    @property
+    def field(self) -> PrimeField:
+        """Where shares and sums live."""
+        small = self.tier == "additive" or self.encoding.kind in ("count", "sum")
+        return FIELD64 if small else FIELD128
 
     @property
     def noise(self) -> ServerNoise:
-        """What each server adds before it releases."""
-        return ServerNoise(self.plan, self.epsilon, self.resolution, len(self.servers))
+        """What each server adds to every entry before it releases."""
+        return ServerNoise(self.plan, self.epsilon, self.encoding.sensitivity, len(self.servers))
+
+    def positions_of(self, party: str) -> range:
+        """The positions of a party's reports; raises for a party that was not invited."""
+        if party not in self._ranges:
+            raise InvalidParameter("this party is not part of the collection")
+        return self._ranges[party]
 
     def people_of(self, party: str) -> int:
         """How many people a party speaks for; raises for a party that was not invited."""
-        for contributor in self.parties:
-            if contributor.name == party:
-                return contributor.people
-        raise InvalidParameter("this party is not part of the collection")
+        return len(self.positions_of(party))
+
+    def number_of(self, server: str) -> int:
+        """Which of the servers this is; raises for a server that is none of them."""
+        if server not in self.servers:
+            raise InvalidParameter("this share server is not part of the collection")
+        return self.servers.index(server)
+
+    def _positions(self) -> dict[str, range]:
+        ranges, first = dict[str, range](), 0
+        for party in self.parties:
+            ranges[party.name] = range(first, first + party.people)
+            first += party.people
+        return ranges
+
+    def _digest(self) -> bytes:
+        encoding = self.encoding
+        numbers = (encoding.length, encoding.bound, encoding.sensitivity, encoding.weight)
+        return digest(
+            b"localdp collection v2",
+            self.collection_id,
+            self.query.encode(),
+            encoding.kind.encode() + b" %d %d %d %d" % numbers,
+            b"%d" % self.epsilon.nanonats,
+            self.plan.value.encode(),
+            digest(*(name.encode() for name in self.servers)),
+            digest(*(f"{party.people} {party.name}".encode() for party in self.parties)),
+            b"%d" % self.minimum_batch,
+            self.tier.encode(),
+            digest(*self.keys),
+        )
 
     def _check_names(self) -> None:
         for names in (self.servers, tuple(party.name for party in self.parties)):
@@ -101,9 +147,14 @@ class Collection:
                 raise InvalidParameter(f"names are different and have 1 to {LONGEST_NAME} characters")
 
     def _check_room(self) -> None:
-        if any(not 0 <= party.people <= MOST_PEOPLE for party in self.parties):
-            raise InvalidParameter(f"a party speaks for at most {MOST_PEOPLE} people")
-        if self.people * self.resolution >= PRIME >> 2:
+        if any(party.people < 0 for party in self.parties) or self.people > MOST_PEOPLE:
+            raise InvalidParameter(f"a collection is about at most {MOST_PEOPLE} people")
+        encoding, servers = self.encoding, len(self.servers)
+        assert self.noise.law  # which refuses what it could not draw
+        noise = servers * _TAIL_NATS * ceil(encoding.sensitivity / self.epsilon.exact)
+        if (
+            self.people * encoding.bound + noise >= PRIME >> 1
+        ):  # also of the larger field: sums are 64-bit numbers
             raise InvalidParameter(
-                "people times resolution would not fit into the field together with the noise"
+                "the sums of all answers would not fit into the field together with the noise"
             )

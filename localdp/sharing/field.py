@@ -20,12 +20,12 @@ Elements = NDArray[np.uint64]
 _PRIME = np.uint64(PRIME)
 
 
-def subtract(left: Elements, right: Elements) -> Elements:
-    """left - right, element by element, both reduced."""
-    difference = left - right
+def subtract(left: Elements, right: Elements, out: Elements | None = None) -> Elements:
+    """left - right, element by element, both reduced; into `out`, which may be `left`, if it is given."""
+    borrowed = left < right
+    difference = np.subtract(left, right, out=out)
     # A borrow wrapped around 2**64; adding the prime modulo 2**64 gives the reduced difference.
-    difference += (left < right) * _PRIME
-    return difference
+    return np.add(difference, _PRIME, out=difference, where=borrowed)
 
 
 def total(elements: Elements) -> int:
@@ -37,6 +37,24 @@ def total(elements: Elements) -> int:
     # The true sum lies in [high * 2**32, high * 2**32 + 2**64), and `wrapped` is that sum modulo 2**64.
     true_sum = (high << 32) + ((wrapped - (high << 32)) % (1 << 64))
     return true_sum % PRIME
+
+
+def totals(elements: Elements) -> list[int]:
+    """The sums of the columns of a matrix of reduced elements, as integers below the prime."""
+    if elements.shape[1] == 1:
+        return [total(elements[:, 0])]
+    if len(elements) >= 1 << 32:
+        raise MalformedReport("more than 2**32 elements in one sum")
+    high = (elements >> np.uint64(32)).sum(axis=0, dtype=np.uint64)
+    low = (elements & np.uint64(0xFFFFFFFF)).sum(axis=0, dtype=np.uint64)
+    return [((int(a) << 32) + int(b)) % PRIME for a, b in zip(high, low, strict=True)]
+
+
+def reduced(elements: Elements) -> NDArray[np.bool_]:
+    """Which rows of a matrix have reduced elements only."""
+    if elements.size == 0 or int(elements.max()) < PRIME:
+        return np.ones(len(elements), np.bool_)
+    return np.asarray((elements < _PRIME).all(axis=1))
 
 
 def centred(element: int) -> int:

@@ -7,6 +7,7 @@ name = "north-hospital"
 path = "patients.parquet"      # .csv, .parquet, .arrow or .feather; relative to this file
 person = "patient"             # the column that says whose row it is; without it every row is a person of its own
 rows = "sample"                # where a person has several: "one" (refuse), "sample" one a request, or charge for "each"
+most_rows = 4                  # with "each": nobody has more, and each row has this part of its owner's budget (optional)
 fixed_order = false            # true: without `person`, vouch that every row keeps its place when the table changes
 
 [schema]
@@ -116,6 +117,7 @@ class AgentConfig:
     tls: Path | None = None
     log: str = "warning"
     metrics: str | None = None  # where metrics are read
+    most_rows: int | None = None  # of one person, each of which has the same share of the budget
 
 
 def load_config(path: Path) -> AgentConfig:
@@ -166,6 +168,7 @@ class _Reader:
             tls=self._optional_path("tls", "directory"),
             log=self._level(),
             metrics=self._address("observe", "metrics", None),
+            most_rows=self._most_rows(rows),
         )
         self._refuse_leftovers()
         return self._checked(config)
@@ -243,6 +246,13 @@ class _Reader:
         if not 1 <= value <= 1 << 32:
             raise self._wrong(f"{section}.{key}", "a whole number from 1 on")
         return value
+
+    def _most_rows(self, rows: str) -> int | None:
+        if "most_rows" not in self._table.get("data", {}):
+            return None
+        if rows != "each":
+            raise self._wrong("data.most_rows", 'goes with rows = "each"')
+        return self._count("data", "most_rows", 1)
 
     def _flag(self, section: str, key: str) -> bool:
         table = self._table.get(section, {})

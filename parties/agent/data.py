@@ -60,6 +60,15 @@ def load_table(
     return records, Ownership(owners, rows)
 
 
+def records_of_table(table: Any, schema: Schema, name: str = "the table") -> Records:
+    """The records of an Arrow table that is at hand, one person a row; refusals call it by the name."""
+    _require_columns(Path(name), table, list(schema.names))
+    if table.num_rows == 0:
+        raise InvalidRecord(f"{name}: the table has no rows")
+    columns = {one: _column(Path(name), table, one, schema[one]) for one in schema.names}
+    return Records.from_columns(schema, columns)
+
+
 def _read(path: Path) -> Any:
     try:
         from pyarrow import ArrowException, csv, feather, parquet

@@ -1,9 +1,10 @@
 """The durable ledger: SQLite, written and synced before a report is drawn.
 
-One row a charge, however many people it is for: a cohort is a few numbers.  The sums per person are kept in memory and
-rebuilt from the rows at start.  Every charge runs in an IMMEDIATE transaction that first reads the rows that another
-process may have added, so two agents on one file cannot both spend the last of a budget.  If the row cannot be written
-and synced, the charge fails and nothing is answered.
+One row a charge, however many people it is for: a cohort is a few numbers.  A row of epsilon 0 says that reports which
+were paid for before went to one more caller.  The sums per person are kept in memory and rebuilt from the rows at start.
+Every charge runs in an IMMEDIATE transaction that first reads the rows that another process may have added, so two agents
+on one file cannot both spend the last of a budget.  If the row cannot be written and synced, the charge fails and nothing
+is answered.
 
 Every row carries the digest of itself and of the row before it, and the rows are numbered without gaps.  A row that was
 changed, removed, moved or put in later is noticed when the ledger is opened, and the ledger is refused: it is a register
@@ -33,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import Accounts, Charge, Receipt
+from localdp.accounting.ledger import Accounts, Charge, Receipt, as_noted, is_nobody
 from localdp.cohorts import Cohort, Split
 from localdp.errors import InvalidParameter, StorageFailed
 from localdp.framing import digest
@@ -113,10 +114,11 @@ class SqliteLedger:
             debtors = self._accounts.debtors(charge, stamp // SECONDS_PER_DAY)
             if debtors is None:
                 return Receipt(False, charge.key)
+            charge = as_noted(charge, debtors)
             last = self._insert(charge, stamp)
         self._accounts.take(charge, debtors, stamp // SECONDS_PER_DAY)
         self._last = last
-        return Receipt(True, charge.key)
+        return Receipt(not is_nobody(debtors), charge.key)
 
     def last_state(self) -> bytes | None:
         """The state of the records at the last charge; None if there was none."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import grpc
 
+from localdp.domains import Ownership
 from localdp.errors import InvalidParameter, InvalidRecord, LocalDpError
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
@@ -23,8 +24,9 @@ from parties.agent.config import AgentConfig, Dial
 from parties.agent.data import load_table
 from parties.agent.ledger import SqliteLedger, open_for_reading
 from parties.agent.people import number_people
-from parties.agent.secret_file import FILE_NAME, load_secrets, make_secrets
+from parties.agent.secret_file import FILE_NAME, SecretFile, load_secrets, make_secrets
 from parties.agent.service import SERVICE_NAME, AgentService
+from parties.agent.unfinished import is_unfinished, making, require_finished
 from parties.identity import Identity, load_identity
 from parties.observability.endpoint import metrics_served
 from parties.observability.logs import configure_logs, log, release_logs
@@ -38,41 +40,74 @@ LEDGER_NAME = "ledger.sqlite"
 
 
 def init_storage(config: AgentConfig) -> Path:
-    """Make an agent's secret keys and its empty ledger; nothing that exists is touched."""
-    ledger = config.storage / LEDGER_NAME
-    if ledger.exists() or (config.storage / FILE_NAME).exists():
+    """Make an agent's secret keys and its empty ledger; what was cut off is completed, what exists is not touched."""
+    if not is_unfinished(config.storage) and _holds_something(config.storage):
         raise InvalidParameter(f"{config.storage} holds an agent's state already; it is not overwritten")
-    party_of(config, make=True)
+    load_table(
+        config.data, config.schema, config.person, config.rows
+    )  # bad data is refused before keys are made
+    with making(config.storage):
+        made = (config.storage / FILE_NAME).exists()
+        secrets = load_secrets(config.storage) if made else make_secrets(config.storage)
+        _opened(config, secrets)[1].close()
     return config.storage
 
 
-def party_of(config: AgentConfig, *, make: bool = False) -> Party:
+def party_of(config: AgentConfig) -> Party:
     """The party: records, keys, ledger and policy.  A ledger that is missing is never replaced by an empty one."""
     ledger_path = config.storage / LEDGER_NAME
-    if not make and not ledger_path.is_file():
+    require_finished(config.storage)
+    if not ledger_path.is_file():
         raise InvalidParameter(
             f"there is no ledger at {ledger_path}; an empty one would forget what was spent. "
             "If this agent is new, run `localdp agent init`"
         )
-    if make:
-        # Bad data is refused before keys are made.
-        load_table(config.data, config.schema, config.person, config.rows)
-    else:
-        open_for_reading(ledger_path).close()  # an emptied file, too, would forget
-    secrets = make_secrets(config.storage) if make else load_secrets(config.storage)
+    open_for_reading(ledger_path).close()  # an emptied file, too, would forget
+    party, ledger = _opened(config, load_secrets(config.storage))
+    _require_same_places(config, party, ledger.last_state())
+    return party
+
+
+def _holds_something(storage: Path) -> bool:
+    return (storage / LEDGER_NAME).exists() or (storage / FILE_NAME).exists()
+
+
+def _opened(config: AgentConfig, secrets: SecretFile) -> tuple[Party, SqliteLedger]:
+    """The party on its table and its ledger, whose file is made if it is not there."""
+    ledger_path = config.storage / LEDGER_NAME
     numbering = functools.partial(number_people, ledger_path, derive_key(secrets.signing, b"people"))
     records, ownership = load_table(config.data, config.schema, config.person, config.rows, numbering)
+    ledger = _ledger(config, records.people, ownership)
+    return Party(config.name, records, secrets.secrets, ledger, policy_of(config), ownership), ledger
+
+
+def _ledger(config: AgentConfig, rows: int, ownership: Ownership | None) -> SqliteLedger:
+    """The ledger of people, or of rows where each has its share of its owner's budget."""
     each = ownership is not None and ownership.rows == "each"
-    ledger = SqliteLedger(
-        ledger_path,
-        records.people if ownership is None else ownership.people,
+    if config.most_rows is not None:
+        return _ledger_of_rows(config, config.most_rows, rows, ownership)
+    return SqliteLedger(
+        config.storage / LEDGER_NAME,
+        rows if ownership is None else ownership.people,
         config.budget,
         owners=ownership.owners if ownership is not None and each else None,
         limit_per_day=config.budget_per_day,
     )
-    party = Party(config.name, records, secrets.secrets, ledger, policy_of(config), ownership)
-    _require_same_places(config, party, ledger.last_state())
-    return party
+
+
+def _ledger_of_rows(config: AgentConfig, most: int, rows: int, ownership: Ownership | None) -> SqliteLedger:
+    """Nobody owns more rows than `most`, so the shares of one person add up to at most the budget (Definition 12.3)."""
+    if ownership is not None and int(ownership.counts.max()) > most:
+        raise InvalidRecord(f"{config.data}: somebody has more than data.most_rows = {most} rows")
+    per_day = config.budget_per_day.divided_by(most) if config.budget_per_day is not None else None
+    limit = config.budget.divided_by(most)
+    ledger = SqliteLedger(config.storage / LEDGER_NAME, rows, limit, limit_per_day=per_day)
+    if int(ledger.spent().max()) > limit.nanonats:
+        ledger.close()
+        raise InvalidParameter(
+            "rows have spent more than their share: was data.most_rows or the budget changed?"
+        )
+    return ledger
 
 
 def _require_same_places(config: AgentConfig, party: Party, charged: bytes | None) -> None:
@@ -96,6 +131,7 @@ def policy_of(config: AgentConfig) -> Policy:
         columns=config.columns,
         aggregators=config.aggregators,
         by_content=config.by_content,
+        most_rows=config.most_rows or 1,
     )
 
 

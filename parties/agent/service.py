@@ -18,14 +18,18 @@ from typing import Any, TypeVar
 import grpc
 
 from localdp.cohorts import Cohort
-from localdp.errors import DeadlineMissed, InvalidParameter
-from localdp.oracles.party import Draw, Party, Request
-from localdp.sharing.share_server import ShareBatch
+from localdp.errors import DeadlineMissed
+from localdp.oracles.party import Draw, Party, Request, Shares
+from localdp.sharing.blocks import ShareBlock
+from localdp.sharing.collection import Collection
+from localdp.sharing.tiers import people_per_block
 from parties import codec
 from parties.identity import Identity, peer_name
 from parties.observability.observer import Call, Observer
 from parties.serving import CHUNK_BYTES, open_aio_channel
 from parties.shares.client import upload
+from parties.shares.messages import sealed_to_wire
+from parties.shares.peers import SharePeer, require_known
 from parties.status import answering, error_of, streaming
 from parties.wire.v1 import oracle_pb2 as pb
 from parties.wire.v1 import oracle_pb2_grpc
@@ -48,11 +52,11 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         identity: Identity | None = None,
         observer: Observer | None = None,
     ) -> None:
-        """`share_servers` gives the address of each share server that the party is willing to upload to."""
+        """`share_servers`: where the servers listen that the party is willing to upload to, and perhaps their keys."""
         self._party = party
         self._identity = identity
         self._observer = observer or Observer("agent", party.name)
-        self._addresses = dict(share_servers)
+        self._peers = {name: SharePeer.parse(text) for name, text in share_servers.items()}
         self._channels: dict[str, grpc.aio.Channel] = {}
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="party")
 
@@ -76,7 +80,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
                 schema=codec.schema_to_wire(self._party.records.schema),
                 budget_nanonats=self._party.ledger.limit.nanonats,
                 largest_request_nanonats=self._party.policy.largest_epsilon.nanonats,
-                share_servers=list(self._addresses),
+                share_servers=list(self._peers),
             )
 
     @streaming
@@ -90,7 +94,8 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
             for part in cohort.parts(reports_per_part(asked)):
                 packed = await self._work(context, functools.partial(_packed, asked, draw, part))
                 call.reports += packed.reports
-                yield packed
+                if packed.reports:  # of a split cohort a stretch of people may have nobody
+                    yield packed
 
     @answering
     async def Contribute(self, request: pb.ContributeRequest, context: Context) -> pb.ContributeResponse:  # noqa: N802
@@ -99,17 +104,38 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         with self._observer.call("Contribute", caller) as call:
             collection = codec.collection_from_wire(request.collection)
             cohort = codec.cohort_from_wire(request.cohort)
-            people = cohort.stop - cohort.start
-            call.about(collection.digest, people, collection.epsilon, collection.query)
+            call.about(collection.digest, cohort.stop - cohort.start, collection.epsilon, collection.query)
+            require_known(self._peers, collection)
+            shares = await self._work(context, lambda: self._party.shared(collection, cohort, caller))
             channels = [self._channel(name) for name in collection.servers]
-            batches = await self._work(context, lambda: self._party.share(collection, cohort, caller))
-            counts = await asyncio.gather(
-                *(
-                    self._upload(channel, name, batch)
-                    for channel, name, batch in zip(channels, collection.servers, batches, strict=True)
-                )
+            outcomes = await upload(
+                channels, self._blocks(context, collection, cohort, shares), UPLOAD_SECONDS
             )
-            return pb.ContributeResponse(counted=min(counts))
+            return pb.ContributeResponse(counted=min(map(_counted, collection.servers, outcomes)))
+
+    @streaming
+    async def ContributeSealed(  # noqa: N802
+        self, request: pb.ContributeSealedRequest, context: Context
+    ) -> AsyncIterator[pb.ContributeSealedResponse]:
+        """Shares for every server of the collection, each of which only that server can read."""
+        caller = peer_name(context) or ""
+        with self._observer.call("ContributeSealed", caller) as call:
+            collection = codec.collection_from_wire(request.collection)
+            cohort = codec.cohort_from_wire(request.cohort)
+            call.about(collection.digest, cohort.stop - cohort.start, collection.epsilon, collection.query)
+            require_known(self._peers, collection, sealed=True)
+            shares = await self._work(context, lambda: self._party.shared(collection, cohort, caller))
+            async for blocks in self._blocks(context, collection, cohort, shares):
+                for number, block in enumerate(blocks):
+                    sealed = sealed_to_wire(block, collection.servers[number], collection.keys[number])
+                    yield pb.ContributeSealedResponse(server=number, upload=sealed)
+
+    async def _blocks(
+        self, context: Context, collection: Collection, cohort: Cohort, shares: Shares
+    ) -> AsyncIterator[list[ShareBlock]]:
+        """The shares of a cohort in parts that fit into messages: a block for each server at a time."""
+        for part in cohort.parts(people_per_block(collection)):
+            yield await self._work(context, functools.partial(shares, part))
 
     def _charged(self, call: Call, asked: Request, cohort: Cohort) -> Draw:
         people = cohort.stop - cohort.start  # before a split: who is in its part takes memory to find out
@@ -126,17 +152,15 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         return await asyncio.get_running_loop().run_in_executor(self._worker, begin)
 
     def _channel(self, server: str) -> grpc.aio.Channel:
-        if server not in self._addresses:
-            raise InvalidParameter("the collection names a share server that this party does not upload to")
         if server not in self._channels:
-            self._channels[server] = open_aio_channel(self._addresses[server], self._identity)
+            self._channels[server] = open_aio_channel(self._peers[server].address, self._identity)
         return self._channels[server]
 
-    async def _upload(self, channel: grpc.aio.Channel, name: str, batch: ShareBatch) -> int:
-        try:
-            return await upload(channel, batch, UPLOAD_SECONDS)
-        except grpc.RpcError as failure:
-            raise error_of(failure, f"share server {name}") from None
+
+def _counted(server: str, outcome: int | grpc.RpcError) -> int:
+    if isinstance(outcome, grpc.RpcError):
+        raise error_of(outcome, f"share server {server}")
+    return outcome
 
 
 def reports_per_part(request: Request) -> int:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.errors import InvalidParameter
+from localdp.experiments.bounds import shuffled_local_epsilon
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import SCHEMA, dealt, made_up_people
 from localdp.oracles.curator import CuratorOracle
@@ -19,11 +21,19 @@ from localdp.oracles.definition import Answer, StatisticalQueryOracle, checked_r
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.shared import SharedOracle
+from localdp.oracles.shuffled import ShuffledOracle
+from localdp.oracles.shuffler import DEFAULT_DELTA, Promise
+from localdp.queries.encoded import encoding_of
+from localdp.sharing.collection import Tier
 from localdp.sharing.noise_plans import NoisePlan
+from localdp.sharing.prio3_tier import compile_for
 from parties.command.options import number_of_people
-from parties.command.output import print_ok, stdout_console
+from parties.command.output import print_ok, stderr_console, stdout_console
 
 if TYPE_CHECKING:
+    from localdp.domains import Records
+    from parties.coordinator import Peer
+    from parties.identity import Identity
     from parties.relay.server import AttachedPeer
 
 ATTACH_SECONDS = 60.0
@@ -45,6 +55,7 @@ class AskOptions:
     servers: int
     noise_plan: str
     json: bool
+    tier: Tier = "prio3"
 
 
 def run_ask(options: AskOptions) -> None:
@@ -101,19 +112,53 @@ def oracle_of(options: AskOptions) -> Iterator[StatisticalQueryOracle]:
     elif options.model == "curator":
         yield CuratorOracle(records, epsilon, keyring.source("curator"))
     else:
-        from parties.simulation.launcher import Simulation
+        with _launched(options, epsilon, records) as oracle:
+            yield oracle
 
-        with Simulation(
-            dealt(records, options.parties), budget=epsilon, servers=options.servers
-        ) as simulation:
+
+@contextmanager
+def _launched(options: AskOptions, epsilon: Epsilon, records: Records) -> Iterator[StatisticalQueryOracle]:
+    from parties.simulation.launcher import Simulation
+
+    shuffled = options.model == "shuffled"
+    if options.model == "shared" and options.tier == "prio3":
+        _compile_first(options, records.people)
+    if shuffled and records.people < FEWEST_PEOPLE:
+        raise InvalidParameter(f"a shuffler mixes the reports of at least {FEWEST_PEOPLE} people")
+    with Simulation(
+        dealt(records, options.parties),
+        budget=shuffled_local_epsilon(epsilon, DEFAULT_DELTA, records.people) if shuffled else epsilon,
+        servers=options.servers,
+        shuffler=Promise(epsilon) if shuffled else None,
+    ) as simulation:
+        if simulation.mixer is not None:
+            yield ShuffledOracle(simulation.mixer, epsilon, Keyring.from_system().source("analyst"))
+        else:
             yield _distributed(options, epsilon, simulation.parties, simulation.shared)
+
+
+def _compile_first(options: AskOptions, people: int) -> None:
+    """On a machine that never verified many proofs: compile once here, and not in every process that is launched."""
+    query = checked_round([options.query], SCHEMA)[0]
+    console = stderr_console()
+
+    def tell(step: str, done: int, steps: int) -> None:
+        text = f"compiling what makes and verifies proofs: {step} ({done + 1} of {steps})"
+        if console.is_terminal:
+            status.update(text)
+        elif done < steps:
+            console.print(text)
+
+    with console.status("getting ready") as status:
+        compile_for(encoding_of(query), people, options.servers, tell)
 
 
 @contextmanager
 def _connected(options: AskOptions, epsilon: Epsilon) -> Iterator[StatisticalQueryOracle]:
     from parties.command.state import State, read_state
-    from parties.coordinator import RemoteParties, RemoteShareServers
+    from parties.coordinator import RemoteParties
     from parties.identity import load_identity
+    from parties.shares.collector import RemoteShareServers
 
     if options.model in ("exact", "curator"):
         raise InvalidParameter(
@@ -121,6 +166,10 @@ def _connected(options: AskOptions, epsilon: Epsilon) -> Iterator[StatisticalQue
         )
     state = State((), ()) if options.connect is None else read_state(options.connect)
     identity = None if options.identity is None else load_identity(options.identity)
+    if options.model == "shuffled":
+        with _mixed(options, state.shuffler, identity, epsilon) as oracle:
+            yield oracle
+        return
     with ExitStack() as stack:
         attached = _attached(options, identity, stack)
         parties = stack.enter_context(closing(RemoteParties([*state.agents, *attached], identity=identity)))
@@ -129,6 +178,21 @@ def _connected(options: AskOptions, epsilon: Epsilon) -> Iterator[StatisticalQue
             return
         with closing(RemoteShareServers(parties, state.share_servers, identity=identity)) as shared:
             yield _distributed(options, epsilon, parties, shared)
+
+
+@contextmanager
+def _mixed(
+    options: AskOptions, shuffler: Peer | None, identity: Identity | None, epsilon: Epsilon
+) -> Iterator[StatisticalQueryOracle]:
+    """Behind a running shuffler, which alone knows the parties."""
+    from parties.shuffler.client import RemoteShuffler
+
+    if shuffler is None or options.relay is not None:
+        raise InvalidParameter(
+            "the shuffled model needs a shuffler: `localdp parties up --shuffler`, and --connect with its file"
+        )
+    with closing(RemoteShuffler(shuffler, identity=identity)) as mixer:
+        yield ShuffledOracle(mixer, epsilon, Keyring.from_system().source("analyst"))
 
 
 def _attached(options: AskOptions, identity: Any, stack: ExitStack) -> list[AttachedPeer]:
@@ -155,4 +219,5 @@ def _distributed(
     source = Keyring.from_system().source("analyst")
     if options.model == "local":
         return LocalOracle(parties, epsilon, source)
-    return SharedOracle(shared, epsilon, source, plan=NoisePlan(options.noise_plan))
+    plan = NoisePlan.parse(options.noise_plan)
+    return SharedOracle(shared, epsilon, source, plan=plan, tier=options.tier)

@@ -25,8 +25,8 @@ def run_show(path: Path, json: bool) -> None:
     """Spending over all people: the owner's summary."""
     config = load_config(path)
     entries = entries_of(_ledger(config))
-    spent = party_of(config).ledger.spent() / NANONATS_PER_NAT
-    limit = float(config.budget)
+    ledger = party_of(config).ledger
+    spent, limit = ledger.spent() / NANONATS_PER_NAT, float(ledger.limit)
     data = {
         "party": config.name,
         "people": len(spent),
@@ -42,7 +42,7 @@ def run_show(path: Path, json: bool) -> None:
         return
     table = Table(title=f"Budget of {config.name}", show_header=False, title_justify="left")
     table.add_row("people", f"{data['people']:,}")
-    table.add_row("budget of each", f"epsilon {config.budget}")
+    table.add_row("budget of each", f"epsilon {ledger.limit}")
     table.add_row("uses so far", f"{data['uses']:,}")
     table.add_row("spent on average / at most", f"{data['spent_mean']:.6g} / {data['spent_most']:.6g}")
     table.add_row("left at least", f"{data['remaining_least']:.6g}")

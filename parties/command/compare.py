@@ -45,7 +45,7 @@ class CompareOptions:
             people=whole_numbers(self.people),
             trials=whole_number(self.trials),
             models=names(self.models),
-            plan=NoisePlan(self.noise_plan),
+            plan=NoisePlan.parse(self.noise_plan),
             parties=self.parties,
             servers=self.servers,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from enum import Enum
 from pathlib import Path
@@ -9,10 +10,17 @@ from typing import Annotated
 
 import typer
 
+from parties.command.attack import attack
 from parties.command.contract import contract
+from parties.command.doctor import doctor
 from parties.command.owner import agent_app, budget_app, keys_app
+from parties.command.report import report_command
 from parties.command.round import round_command
+from parties.command.run import run_command
+from parties.command.separate import separate
 from parties.command.share_server import share_server_app
+from parties.command.shared import shared_app
+from parties.command.shuffler import shuffler_app
 
 app = typer.Typer(
     name="localdp",
@@ -30,8 +38,15 @@ app.add_typer(agent_app, name="agent")
 app.add_typer(keys_app, name="keys")
 app.add_typer(budget_app, name="budget")
 app.add_typer(share_server_app, name="share-server")
+app.add_typer(shared_app, name="shared")
+app.add_typer(shuffler_app, name="shuffler")
+app.command()(attack)
 app.command()(contract)
+app.command()(doctor)
+app.command("report")(report_command)
 app.command("round")(round_command)
+app.command("run")(run_command)
+app.command()(separate)
 
 
 class Transport(str, Enum):
@@ -41,20 +56,21 @@ class Transport(str, Enum):
     grpc = "grpc"
 
 
-class Plan(str, Enum):
-    """Who adds which noise among the share servers."""
-
-    each_server = "each-server"
-    divided = "divided"
-
-
 class Model(str, Enum):
     """Whom one has to trust."""
 
     exact = "exact"
     curator = "curator"
     local = "local"
+    shuffled = "shuffled"
     shared = "shared"
+
+
+class Tier(str, Enum):
+    """Whether parties prove that their shares are well formed."""
+
+    prio3 = "prio3"
+    additive = "additive"
 
 
 class Target(str, Enum):
@@ -72,7 +88,8 @@ ReportEpsilonOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON envelope on standard output.")]
 PlanOption = Annotated[
-    Plan, typer.Option("--noise-plan", help="Who adds which noise among the share servers.")
+    str,
+    typer.Option("--noise-plan", help="each-server, divided or divided(t): see `localdp shared explain`."),
 ]
 PartiesOption = Annotated[
     int, typer.Option("--parties", min=1, max=2000, help="How many agents hold the people.")
@@ -93,11 +110,13 @@ def compare(
         str, typer.Option(help="Numbers of people, separated by commas.")
     ] = "100,1000,1e4,1e5,1e6",
     trials: Annotated[str, typer.Option(help="How often each count is repeated.")] = "2000",
-    models: Annotated[str, typer.Option(help="Which trust models.")] = "exact,curator,local,shared",
+    models: Annotated[
+        str, typer.Option(help="Which trust models.")
+    ] = "exact,curator,local,shuffled,shared",
     transport: Annotated[
         Transport, typer.Option(help="Parties as objects or as processes.")
     ] = Transport.process,
-    noise_plan: PlanOption = Plan.each_server,
+    noise_plan: PlanOption = "each-server",
     parties: PartiesOption = 4,
     servers: ServersOption = 2,
     jobs: Annotated[
@@ -107,7 +126,7 @@ def compare(
     json: JsonOption = False,
     insecure_seed: SeedOption = None,
 ) -> None:
-    """Show the separation of section 9.3: sqrt(n) error locally, constant error with a curator, shared or not."""
+    """Show the separation of section 9.3: error sqrt(n) locally, constant with a shuffler or a curator, shared or not."""
     from parties.command.output import reporting
 
     with reporting(json):
@@ -120,7 +139,7 @@ def compare(
                 trials=trials,
                 models=models,
                 transport=transport.value,
-                noise_plan=noise_plan.value,
+                noise_plan=noise_plan,
                 parties=parties,
                 servers=servers,
                 jobs=jobs,
@@ -151,7 +170,13 @@ def ask(
     people: Annotated[str, typer.Option(help="How many made-up people, unless connected.")] = "10000",
     parties: PartiesOption = 4,
     servers: ServersOption = 2,
-    noise_plan: PlanOption = Plan.each_server,
+    noise_plan: PlanOption = "each-server",
+    tier: Annotated[
+        Tier,
+        typer.Option(
+            help="Of the shared model: shares with proofs, or bare ones from parties that are trusted."
+        ),
+    ] = Tier.prio3,
     json: JsonOption = False,
 ) -> None:
     """Ask one statistical query under one trust model: the share of people of whom it holds, with an error bar."""
@@ -172,7 +197,8 @@ def ask(
                 people=people,
                 parties=parties,
                 servers=servers,
-                noise_plan=noise_plan.value,
+                noise_plan=noise_plan,
+                tier=tier.value,
                 json=json,
             )
         )
@@ -287,6 +313,12 @@ def parties_up(
     state: Annotated[
         Path, typer.Option(help="Where to write the addresses, for `localdp ask --connect`.")
     ] = Path("out/parties.json"),
+    shuffler: Annotated[
+        bool, typer.Option("--shuffler", help="With a shuffler in front of the agents.")
+    ] = False,
+    promise: Annotated[
+        str, typer.Option(help="The largest epsilon of what the shuffler has mixed, in nats.")
+    ] = "1",
     json: JsonOption = False,
 ) -> None:
     """Launch simulated parties and keep them until Ctrl-C; nothing is left behind."""
@@ -297,7 +329,14 @@ def parties_up(
 
         run_up(
             UpOptions(
-                people=people, parties=parties, servers=servers, budget=budget, state=state, json=json
+                people=people,
+                parties=parties,
+                servers=servers,
+                budget=budget,
+                state=state,
+                json=json,
+                shuffler=shuffler,
+                promise=promise,
             )
         )
 
@@ -308,6 +347,7 @@ def main() -> None:
 
     from parties.command.output import usage_error
 
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what fails is told in our own words, and once
     arguments = sys.argv[1:]
     with usage_error(json="--json" in arguments):
         sys.exit(get_command(app).main(arguments, prog_name="localdp", standalone_mode=False) or 0)

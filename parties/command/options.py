@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 
 from localdp.errors import InvalidParameter
 from localdp.experiments.compare import MOST_PEOPLE
@@ -27,6 +28,17 @@ def number_of_people(text: str) -> int:
     if not 1 <= people <= MOST_PEOPLE:
         raise InvalidParameter(f"the number of people lies between 1 and {MOST_PEOPLE}")
     return people
+
+
+def probability(text: str) -> Fraction:
+    """0.001 or 1e-6: strictly between 0 and 1, and not closer to 0 than 1e-24."""
+    try:
+        number = Decimal(text.strip()) if len(text) <= _LONGEST_NUMBER else Decimal("nan")
+    except InvalidOperation:
+        number = Decimal("nan")
+    if not number.is_finite() or not 0 < number < 1 or number.adjusted() < -_LONGEST_NUMBER:
+        raise InvalidParameter(f"{text!s:.40} is not a probability; write 0.001 or 1e-6")
+    return Fraction(number)
 
 
 def whole_numbers(text: str) -> tuple[int, ...]:

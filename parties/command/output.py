@@ -109,6 +109,11 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
         ExitCode.NOT_IN_TIME,
         "ask again with the same journal: whoever answered is not asked twice",
     ),
+    errors.SignalTooWeak: Outcome(
+        "signal_too_weak",
+        ExitCode.FAILED,
+        "more people, a larger epsilon, fewer rounds, or another trust model; nothing was asked",
+    ),
     errors.StorageFailed: Outcome(
         "storage_failed",
         ExitCode.FAILED,

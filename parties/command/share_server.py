@@ -1,10 +1,11 @@
 """`localdp share-server`: one of the servers that together simulate the curator, as a process of its own.
 
-Its state is in memory, and its key is made at every start.  A server that was restarted has forgotten which collections
-it released; parties would upload to them again under their old charge, and a second release would be a second look.  So
-after a restart give it another name: the agents' configurations list the names that they upload to.
+With --state its state and its key are in a file, and after a crash or a restart it goes on where it stopped.  Without it
+they are in memory: a server that was restarted has forgotten which collections it released, parties would upload to them
+again under their old charge, and a second release would be a second look.  So give such a server another name then: the
+agents' configurations list the names that they upload to.
 
-Checked in tests/integration/test_tls.py.
+Checked in tests/integration/test_tls.py and tests/integration/test_share_servers.py.
 """
 
 from __future__ import annotations
@@ -24,24 +25,62 @@ def share_server_run(
     tls: Annotated[
         Path | None, typer.Option(help="Its identity (`localdp keys`); needed off loopback.")
     ] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="File for its state and key; made if it does not exist.")
+    ] = None,
+    peer: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=HOST:PORT of another share server that it may lead; several are allowed."),
+    ] = None,
+    collector: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Whose certificate may open collections here, by name; several are allowed. Default: anybody's."
+        ),
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
     ] = False,
 ) -> None:
-    """Serve until Ctrl-C.  Its state is in memory: after a restart, give it another name."""
+    """Serve until Ctrl-C.  Without --state everything is in memory: after a restart, give it another name."""
     from parties.command.output import print_ok, reporting, stderr_console
 
     with reporting(json):
         import asyncio
 
+        from localdp.errors import InvalidParameter
         from parties.identity import load_identity
         from parties.shares.run import serve_share_server
 
-        def started(address: str) -> None:
+        def started(address: str, key: str) -> None:
             if json:
-                print_ok({"name": name, "address": address})
+                print_ok({"name": name, "address": address, "key": key})
             else:
-                stderr_console().print(f"{name} serves at {address}; Ctrl-C ends it")
+                stderr_console().print(f"{name} serves at {address}#{key}; Ctrl-C ends it")
 
         identity = None if tls is None else load_identity(tls)
-        asyncio.run(serve_share_server(name, listen, identity, started))
+        peers = None if not peer else dict(_named_address(one) for one in peer)
+        if collector and identity is None:
+            raise InvalidParameter("without --tls nobody shows a certificate: --collector goes with it")
+        asyncio.run(
+            serve_share_server(
+                name,
+                listen,
+                identity,
+                started,
+                state=state,
+                peers=peers,
+                collectors=frozenset(collector) if collector else None,
+                told=lambda text: stderr_console().print(text, markup=False, highlight=False),
+            )
+        )
+
+
+def _named_address(text: str) -> tuple[str, str]:
+    """NAME=HOST:PORT."""
+    from localdp.errors import InvalidParameter
+
+    name, _, address = text.partition("=")
+    if not name or not address.rpartition(":")[2].isdecimal():
+        raise InvalidParameter("another share server is given as NAME=HOST:PORT")
+    return name, address

@@ -14,16 +14,18 @@ from parties.coordinator import Peer
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Addresses of running parties and share servers."""
+    """Addresses of running parties and share servers, and of the shuffler in front of the parties if there is one."""
 
     agents: tuple[Peer, ...]
     share_servers: tuple[Peer, ...]
+    shuffler: Peer | None = None
 
     def to_data(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "agents": [asdict(peer) for peer in self.agents],
             "share_servers": [asdict(peer) for peer in self.share_servers],
+            **({} if self.shuffler is None else {"shuffler": asdict(self.shuffler)}),
         }
 
 
@@ -37,7 +39,8 @@ def read_state(path: Path) -> State:
     """Read them again; a file that is something else is refused."""
     try:
         data = json.loads(path.read_text())
-        return State(_peers(data["agents"]), _peers(data["share_servers"]))
+        shuffler = _peers([data["shuffler"]])[0] if "shuffler" in data else None
+        return State(_peers(data["agents"]), _peers(data["share_servers"]), shuffler)
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidParameter(
             f"{path} does not say where parties are; make it with `localdp parties up`"

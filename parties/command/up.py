@@ -11,6 +11,7 @@ from rich.table import Table
 from localdp.accounting.epsilon import Epsilon
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import SCHEMA, dealt, made_up_people
+from localdp.oracles.shuffler import Promise
 from parties.command.options import number_of_people
 from parties.command.output import print_ok, stderr_console, stdout_console
 from parties.command.signals import terminate_like_ctrl_c
@@ -31,19 +32,24 @@ class UpOptions:
     budget: str
     state: Path
     json: bool
+    shuffler: bool = False
+    promise: str = "1"
 
 
 def run_up(options: UpOptions) -> None:
     """Launch, say where everybody is, and wait for Ctrl-C or a termination signal."""
     budget = Epsilon.requested(options.budget)
+    promise = Promise(Epsilon.requested(options.promise)) if options.shuffler else None
     people = made_up_people(number_of_people(options.people), Keyring.from_system().source("people"))
     require_replaceable(options.state)
     terminate_like_ctrl_c()
     console = stderr_console()
     with console.status(f"starting {options.parties} agents and {options.servers} share servers"):
-        simulation = Simulation(dealt(people, options.parties), budget=budget, servers=options.servers)
+        simulation = Simulation(
+            dealt(people, options.parties), budget=budget, servers=options.servers, shuffler=promise
+        )
         simulation.__enter__()
-    state = State(tuple(simulation.agents), tuple(simulation.share_servers))
+    state = State(tuple(simulation.agents), tuple(simulation.share_servers), simulation.shuffler)
     try:
         write_state(state, options.state)
         _announce(options, state, budget)
@@ -63,6 +69,8 @@ def _announce(options: UpOptions, state: State, budget: Epsilon) -> None:
     table = Table("role", "name", "address")
     for peer in state.share_servers:
         table.add_row("share server", peer.name, peer.address)
+    if state.shuffler is not None:
+        table.add_row("shuffler", state.shuffler.name, state.shuffler.address)
     for peer in state.agents:
         table.add_row("agent", peer.name, peer.address)
     console = stdout_console()

@@ -12,6 +12,7 @@ from localdp.oracles.party import LONGEST_REQUEST_ID, SHORTEST_REQUEST_ID
 from localdp.queries.expressions import MOST_DEPTH, MOST_NODES
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing.collection import Collection, Contributor
+from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
 from parties import codec
 from parties.contract.clause import Clause
@@ -148,7 +149,7 @@ def collections(subject: Subject, plan: Plan) -> str:
     collection = Collection(
         collection_id=plan.run,
         query="true",
-        resolution=1,
+        encoding=Encoding.count(),
         epsilon=Epsilon(1000),
         plan=NoisePlan.EACH_SERVER,
         servers=("a server", "that nobody named"),

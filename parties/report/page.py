@@ -21,6 +21,7 @@ from parties.report.wording import MISSING, number, setting, slope, title, with_
 _KINDS = {
     "none": "no guarantee",
     "pure": "pure: holds against unlimited computing",
+    "approximate": "approximate: holds against unlimited computing, but for a probability of delta",
     "computational": "computational: holds against bounded computing (Definition 9.4)",
 }
 
@@ -62,7 +63,7 @@ def inline_svg(document: str, prefix: str) -> str:
 
 
 def _summary(comparison: Comparison) -> str:
-    """The message in one sentence, from the largest n that all noisy models share."""
+    """The message in one or two sentences, from the largest n that both protocols without a trusted party have."""
     shared = {
         model: {row.people: row for row in comparison.of_model(model)} for model in ("local", "shared")
     }
@@ -74,13 +75,21 @@ def _summary(comparison: Comparison) -> str:
     return (
         f"With {people:,} people the local model is off by <strong>{local}</strong> on average, the shared "
         f"curator by <strong>{shares}</strong>, at the same epsilon; in neither does anybody see a record."
+        f"{_shuffled_summary(comparison, people)}"
     )
+
+
+def _shuffled_summary(comparison: Comparison, people: int) -> str:
+    errors = [row.mean_abs_error for row in comparison.of_model("shuffled") if row.people == people]
+    if not errors:
+        return ""
+    return f" Mixed by a shuffler, local reports are off by <strong>{number(errors[0])}</strong>."
 
 
 def _plot_words(comparison: Comparison) -> str:
     """What the plot shows, for those who do not see it."""
     slopes = ", ".join(
-        f"{model} {slope(comparison.slopes.get(model))}" for model in ("local", "shared", "curator")
+        f"{model} {slope(comparison.slopes.get(model))}" for model in ORDER if model in COLOURS
     )
     return f"Log-log plot of the mean absolute error against the number of people. Fitted slopes: {slopes}."
 
@@ -125,6 +134,7 @@ def _statement(statement: PrivacyStatement) -> str:
     epsilon = "none" if statement.epsilon is None else f"{statement.epsilon:g} (in nats), {statement.unit}"
     facts: Mapping[str, str] = {
         "epsilon": epsilon,
+        **({} if statement.delta is None else {"delta": f"{statement.delta:g}"}),
         "neighbours": statement.neighbours,
         "must be honest": statement.honest,
         "kind": _KINDS.get(statement.kind, statement.kind),

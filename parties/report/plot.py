@@ -17,17 +17,28 @@ from parties.report.wording import slope, title
 INK = "#1f2329"
 GRID = "#d9dde2"
 PAPER = "#ffffff"
-COLOURS = {"local": "#d55e00", "shared": "#0072b2", "curator": "#cc79a7"}
+COLOURS = {"local": "#d55e00", "shuffled": "#009e73", "shared": "#0072b2", "curator": "#cc79a7"}
 # The curator's mark is large and hollow: with divided noise the shared points lie inside it.
 _MARKS: dict[str, dict[str, Any]] = {
     "local": {"marker": "o", "markersize": 5.5},
+    "shuffled": {"marker": "^", "markersize": 6},
     "curator": {"marker": "s", "markersize": 10, "markerfacecolor": "none", "markeredgewidth": 1.6},
     "shared": {"marker": "D", "markersize": 4.5},
 }
-_DASHES = {"local": (0, (1, 1.4)), "curator": (0, (6, 3)), "shared": (0, (2, 2))}
-_NAMES = {"local": "local", "curator": "trusted curator", "shared": "shared curator"}
-_WIDE_INCHES = (8.0, 5.4)
-_NARROW_INCHES = (4.3, 5.6)
+_DASHES = {
+    "local": (0, (1, 1.4)),
+    "shuffled": (0, (4, 1.5, 1, 1.5)),
+    "curator": (0, (6, 3)),
+    "shared": (0, (2, 2)),
+}
+_NAMES = {
+    "local": "local",
+    "shuffled": "shuffled",
+    "curator": "trusted curator",
+    "shared": "shared curator",
+}
+_WIDE_INCHES = (8.0, 5.6)
+_NARROW_INCHES = (4.3, 6.0)
 
 
 def require_matplotlib() -> None:
@@ -47,7 +58,7 @@ def render_svg(comparison: Comparison, *, narrow: bool = False, titled: bool = T
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(_settings(narrow)):
+    with mpl.rc_context(plot_settings("localdp-narrow" if narrow else "localdp")):
         figure = Figure(figsize=_NARROW_INCHES if narrow else _WIDE_INCHES, layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
@@ -63,10 +74,11 @@ def render_svg(comparison: Comparison, *, narrow: bool = False, titled: bool = T
     return page.getvalue()
 
 
-def _settings(narrow: bool) -> Any:
+def plot_settings(salt: str) -> Any:
+    """How every plot looks; the salt keeps the identifiers of different plots on one page apart."""
     return {
         "svg.fonttype": "none",
-        "svg.hashsalt": "localdp-narrow" if narrow else "localdp",
+        "svg.hashsalt": salt,
         "font.family": ["sans-serif"],
         "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica"],
         "font.size": 10,
@@ -86,10 +98,10 @@ def _settings(narrow: bool) -> Any:
 
 
 def _draw(axes: Any, comparison: Comparison) -> None:
-    for model in ("local", "curator", "shared"):
+    for model in _NAMES:
         _draw_prediction(axes, comparison.of_model(model), model)
     _draw_bound(axes, comparison.of_model("local"))
-    for model in ("local", "curator", "shared"):
+    for model in _NAMES:
         _draw_measured(axes, _above_zero(comparison.of_model(model)), model, comparison.slopes.get(model))
 
 

@@ -16,8 +16,8 @@ from rich.text import Text
 from localdp.experiments.comparison import Comparison, Row
 from parties.report.wording import MISSING, number, setting, slope, title, with_error_bar
 
-ORDER = ("local", "shared", "curator", "exact")
-STYLES = {"local": "yellow", "shared": "cyan", "curator": "magenta", "exact": "green"}
+ORDER = ("local", "shuffled", "shared", "curator", "exact")
+STYLES = {"local": "yellow", "shuffled": "blue", "shared": "cyan", "curator": "magenta", "exact": "green"}
 _WIDE_COLUMNS = 100
 _BAR_CELLS = 20
 
@@ -84,7 +84,7 @@ def _bar(row: Row, comparison: Comparison, unicode: bool) -> str:
 
 def _growth(comparison: Comparison, model: str) -> Text:
     line = Text()
-    line.append(f"{model:<8}", style=f"bold {STYLES[model]}")
+    line.append(f"{model:<9}", style=f"bold {STYLES[model]}")
     fitted = comparison.slopes.get(model)
     if fitted is None:
         line.append("no slope: needs two or more different numbers of people, and errors above zero")

@@ -41,7 +41,9 @@ def title(comparison: Comparison) -> str:
 
 def setting(comparison: Comparison) -> str:
     """The parameters that every row shares."""
-    return f"{comparison.servers} share servers, noise plan {comparison.noise_plan}, {comparison.transport}"
+    shuffled = f"shuffled: delta = {comparison.delta:g}; " if comparison.of_model("shuffled") else ""
+    servers = f"{comparison.servers} share servers, noise plan {comparison.noise_plan}"
+    return f"{shuffled}{servers}, {comparison.transport}"
 
 
 def _magnitude(value: float) -> int:

@@ -19,7 +19,7 @@ import grpc
 from localdp.cohorts import Cohort
 from localdp.errors import DeadlineMissed, LocalDpError, MalformedReport
 from localdp.oracles.party import Request
-from localdp.randomizers.definition import TalliedRandomizer, Tally
+from localdp.randomizers.definition import TalliedRandomizer, Tally, tally_packed
 from parties import codec
 from parties.coordinator import MOST_CALLS
 from parties.identity import Identity
@@ -87,6 +87,8 @@ async def _outcome(work: Work[_Item, _Result], item: _Item, until: float) -> _Re
         return DeadlineMissed("did not answer in its share of the time")
     except LocalDpError as error:
         return error
+    except grpc.RpcError as failure:
+        return error_of(failure, "a party")
 
 
 def reason_of(error: LocalDpError) -> str:
@@ -97,15 +99,13 @@ def reason_of(error: LocalDpError) -> str:
 async def ask(
     channel: grpc.aio.Channel, request: Request, cohort: Cohort, people: int, until: float
 ) -> Tally:
-    """The tally of one party's reports: all that were asked for, each well formed, or an error."""
+    """The tally of one party's reports: all that were asked for, each well formed, or an error, perhaps gRPC's."""
     assert isinstance(request.randomizer, TalliedRandomizer)
     seconds = max(0.0, until - asyncio.get_running_loop().time())
     stub: Any = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
     call = stub.Randomize(codec.request_to_wire(request, cohort), timeout=seconds)
     try:
         return await _tally(call, request.randomizer, people)
-    except grpc.RpcError as failure:
-        raise error_of(failure, "a party") from None
     finally:
         call.cancel()
 
@@ -117,8 +117,9 @@ async def _tally(call: Any, randomizer: TalliedRandomizer, expected: int) -> Tal
         expected -= message.reports
         if expected < 0 or message.reports == 0:
             raise wrong  # at once: such a stream might have no end
-        tally = randomizer.tally(randomizer.unpack(message.packed, message.reports))
+        tally = tally_packed(randomizer, message.packed, message.reports)
         merged = tally if merged is None else merged.merge(tally)
-    if expected or merged is None:
+    if expected:
         raise wrong
-    return merged
+    # Of a random part of the people a small party may have nobody.
+    return merged or randomizer.tally(randomizer.unpack(b"", 0))

@@ -20,10 +20,10 @@ from localdp.errors import LocalDpError, Unreachable
 from parties import codec
 from parties.coordinator import Peer
 from parties.identity import Identity
+from parties.repeating import Persistence
 from parties.rounds.asking import Channels, fan_out, reason_of
 from parties.rounds.plan import Headcount
 from parties.rounds.roster import Enrolled, Roster, SchemaDiffers, schema_digest
-from parties.status import error_of
 from parties.wire.v1 import oracle_pb2, oracle_pb2_grpc
 
 LIVENESS_SECONDS = 2.0
@@ -96,7 +96,8 @@ async def _introductions(
     async with Channels(identity) as channels:
 
         async def introduce(peer: Peer, until: float) -> tuple[Any, Schema]:
-            return await _introduced(channels.to(peer.address), until)
+            channel = channels.to(peer.address)
+            return await Persistence().result_of(lambda: _introduced(channel, until), until)
 
         return await fan_out(peers, introduce, asyncio.get_running_loop().time() + ENROL_SECONDS)
 
@@ -106,11 +107,8 @@ async def _introduced(channel: grpc.aio.Channel, until: float) -> tuple[Any, Sch
     seconds = min(LIVENESS_SECONDS, max(0.0, until - asyncio.get_running_loop().time()))
     health: Any = health_pb2_grpc.HealthStub(channel)
     oracle: Any = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
-    try:
-        answer = await health.Check(health_pb2.HealthCheckRequest(), timeout=seconds)
-        if answer.status != health_pb2.HealthCheckResponse.SERVING:
-            raise NotServing("a party is up but does not serve")
-        described = await oracle.Describe(oracle_pb2.DescribeRequest(), timeout=seconds)
-    except grpc.RpcError as failure:
-        raise error_of(failure, "a party") from None
+    answer = await health.Check(health_pb2.HealthCheckRequest(), timeout=seconds)
+    if answer.status != health_pb2.HealthCheckResponse.SERVING:
+        raise NotServing("a party is up but does not serve")
+    described = await oracle.Describe(oracle_pb2.DescribeRequest(), timeout=seconds)
     return described, codec.schema_from_wire(described.schema)

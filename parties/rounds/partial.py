@@ -6,7 +6,7 @@ people of the cohort it says as much only under an assumption that no data can c
 Assumption (missing at random).  Given how many answered, those who did are a uniformly random part of the cohort.
 
 Under it they are a sample without replacement, and the variance about the mean of all N people is that of the noise plus
-(1 - n/N) times the sampling term (`localdp.oracles.local.extrapolated_variance`).  If parties are missing for a reason that
+(1 - n/N) times the sampling term (`localdp.oracles.slots.extrapolated_variance`).  If parties are missing for a reason that
 has to do with their records, the estimate is off by what no standard error tells; the result then still holds for
 those who answered.
 
@@ -21,7 +21,7 @@ from typing import Any
 
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import Answer
-from localdp.oracles.local import extrapolated, extrapolated_variance
+from localdp.oracles.slots import extrapolated, extrapolated_variance
 from localdp.randomizers.definition import Estimate, Frequencies, Tally
 from parties.rounds.plan import Headcount
 

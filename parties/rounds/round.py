@@ -3,6 +3,9 @@
     plan in the journal -> health check, schema, request to everybody at once -> tallies in the journal
                         -> at the deadline, or when all have answered: quorum? -> end in the journal -> answer
 
+A party that is away, or goes away half way, is asked again before the deadline, from its health check on: somebody else
+may answer at its address by then (`parties.repeating`).
+
 Claim.  Whatever happens to the coordinator in between, `resume` asks only those whose tally is missing, under the same
 request identifier: no party is charged twice, and the answer is that of an uninterrupted round.  A round that misses its
 quorum stays open; going on with it costs those who were charged nothing.  What arrives after the deadline is dropped.
@@ -28,6 +31,7 @@ from localdp.queries.statistical import StatisticalQuery
 from localdp.randomizers.definition import LocalRandomizer, Tally
 from localdp.randomizers.one_bit import OneBitRandomizer
 from parties.identity import Identity
+from parties.repeating import Patience, Persistence
 from parties.rounds.asking import Channels, ask, fan_out, reason_of
 from parties.rounds.journal import Journal, missing_by_reason
 from parties.rounds.liveness import require_live
@@ -38,7 +42,7 @@ from parties.rounds.storage import Storage
 
 LONGEST_ROUND_SECONDS = 86_400.0
 EVERYBODY = Quorum.of_text(1)
-Step = Callable[[str], None]  # told of each step: planned, asking, received, recorded, ended
+Step = Callable[[str], None]  # told of each step: planned, asking, again, received, recorded, ended
 
 
 class Withdrawn(LocalDpError):
@@ -62,6 +66,7 @@ class Rounds:
         *,
         identifiers: Callable[[], bytes] = lambda: os.urandom(SHORTEST_REQUEST_ID),
         step: Step = lambda name: None,
+        patience: Patience | None = None,
     ) -> None:
         """`identifiers` gives each new round its request identifier, never the same one twice."""
         self._storage = Storage(path)
@@ -70,6 +75,12 @@ class Rounds:
         self._identity = identity
         self._identifiers = identifiers
         self._step = step
+        self._persistence = Persistence(patience or Patience())
+
+    @property
+    def repeated(self) -> int:
+        """How often a party was asked again so far, because it was away."""
+        return self._persistence.repeated
 
     def close(self) -> None:
         """Let go of the file."""
@@ -152,13 +163,18 @@ class _Fan:
     async def _one(self, part: Part, until: float) -> bool:
         if part.party not in self._addresses:
             raise Withdrawn("a party was withdrawn")
-        channel = self._channels.to(self._addresses[part.party])
-        await require_live(channel, part.party, self._plan.schema_digest, until)
-        self._rounds._step("asking")
-        tally = await ask(channel, self._plan.request, part.cohort, part.people, until)
+        tally = await self._rounds._persistence.result_of(
+            lambda: self._answered(part, until), until, lambda: self._rounds._step("again")
+        )
         self._rounds._step("received")
         self._received.put_nowait((part.party, tally))
         return True
+
+    async def _answered(self, part: Part, until: float) -> Tally:
+        channel = self._channels.to(self._addresses[part.party])
+        await require_live(channel, part.party, self._plan.schema_digest, until)
+        self._rounds._step("asking")
+        return await ask(channel, self._plan.request, part.cohort, part.people, until)
 
     async def _write(self) -> None:
         """Commit whatever has come in since the last commit at once: a sync for each party would be the bottleneck."""

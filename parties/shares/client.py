@@ -1,39 +1,72 @@
-"""Uploading shares: a party's side of the share servers' service."""
+"""Uploading shares: a party's side of the share servers' service.
+
+Blocks are made once and sent to all servers at the same time, a few in flight; a server that ends its stream early,
+with an answer or an error, does not hold up the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 
 import grpc
-import numpy as np
 
-from localdp.sharing.field import ELEMENT_BYTES
-from localdp.sharing.share_server import ShareBatch
-from parties import codec
-from parties.serving import CHUNK_BYTES
+from localdp.sharing.blocks import ShareBlock
+from parties.shares.messages import block_to_wire
+from parties.shares.together import together
 from parties.wire.v1 import share_server_pb2, share_server_pb2_grpc
 
-PEOPLE_PER_PART = CHUNK_BYTES // ELEMENT_BYTES  # counted before a split: a server need not look further
+_IN_FLIGHT = 2
 
 
-def parts_of(batch: ShareBatch) -> Iterator[ShareBatch]:
-    """The batch as batches of consecutive people, each of which fits into a message."""
-    cohort = batch.cohort
-    lanes = cohort.lanes()
-    for part in cohort.parts(PEOPLE_PER_PART):
-        first, last = part.start - cohort.start, part.stop - cohort.start
-        if not isinstance(lanes, range):
-            first, last = (int(place) for place in np.searchsorted(lanes, (part.start, part.stop)))
-        yield ShareBatch(batch.collection, batch.party, part, batch.shares[first:last])
+class _Feed:
+    """The blocks that one server still has to get."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[ShareBlock | None] = asyncio.Queue(_IN_FLIGHT)
+        self._ended = False
+
+    async def put(self, block: ShareBlock | None) -> None:
+        """Wait for room; what comes after the end is dropped."""
+        if not self._ended:
+            await self._queue.put(block)
+
+    def end(self) -> None:
+        """Nobody sends any more: whoever waits for room gets it, and whoever waits for a block hears that there is none."""
+        self._ended = True
+        while not self._queue.empty():
+            self._queue.get_nowait()
+        self._queue.put_nowait(None)
+
+    async def messages(self) -> AsyncIterator[share_server_pb2.UploadSharesRequest]:
+        """The blocks as messages, until there are no more."""
+        while (block := await self._queue.get()) is not None:
+            yield block_to_wire(block)
 
 
-async def upload(channel: grpc.aio.Channel, batch: ShareBatch, timeout_seconds: float) -> int:
-    """Stream a batch to one server; returns how many reports were counted for the first time."""
+async def upload(
+    channels: Sequence[grpc.aio.Channel], blocks: AsyncIterator[list[ShareBlock]], timeout_seconds: float
+) -> list[int | grpc.RpcError]:
+    """Stream blocks to the servers, to each its own; returns how many reports were new to each, or its failure."""
+    feeds = [_Feed() for _ in channels]
 
-    async def messages() -> AsyncIterator[share_server_pb2.UploadSharesRequest]:
-        for part in parts_of(batch):
-            yield codec.batch_to_wire(part)
+    async def produce() -> None:
+        async for row in blocks:
+            for feed, block in zip(feeds, row, strict=True):
+                await feed.put(block)
+        for feed in feeds:
+            await feed.put(None)
 
-    stub = share_server_pb2_grpc.ShareServerServiceStub(channel)
-    response = await stub.UploadShares(messages(), timeout=timeout_seconds)
-    return int(response.counted)
+    async def send(channel: grpc.aio.Channel, feed: _Feed) -> int | grpc.RpcError:
+        stub = share_server_pb2_grpc.ShareServerServiceStub(channel)
+        try:
+            response = await stub.UploadShares(feed.messages(), timeout=timeout_seconds)
+            return int(response.counted)
+        except grpc.RpcError as failure:
+            return failure
+        finally:
+            feed.end()
+
+    sends = [send(channel, feed) for channel, feed in zip(channels, feeds, strict=True)]
+    _, *outcomes = await together(produce(), *sends)
+    return list(outcomes)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from localdp.errors import InvalidParameter
 from localdp.randomness.keys import KEY_BYTES
@@ -14,14 +15,23 @@ from localdp.sharing.share_server import ShareServer
 from parties.identity import Identity
 from parties.serving import start_server
 from parties.shares.service import SERVICE_NAME, ShareService
+from parties.shares.storage import SqliteStorage
 
 GRACE_SECONDS = 10.0  # an upload that was begun is worth finishing
 
 
 async def serve_share_server(
-    name: str, address: str, identity: Identity | None, started: Callable[[str], None]
+    name: str,
+    address: str,
+    identity: Identity | None,
+    started: Callable[[str, str], None],
+    *,
+    state: Path | None = None,
+    peers: Mapping[str, str] | None = None,
+    collectors: frozenset[str] | None = None,
+    told: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM, then finish what was begun."""
+    """Serve until SIGINT or SIGTERM, then finish what was begun; without a `state` everything is forgotten then."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or not 0 < len(name) <= LONGEST_NAME:
         raise InvalidParameter(
@@ -30,8 +40,14 @@ async def serve_share_server(
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    service = ShareService(ShareServer(name, os.urandom(KEY_BYTES)))
+    storage = None if state is None else SqliteStorage(state, name)
+    key = os.urandom(KEY_BYTES) if storage is None else storage.key
+    machine = ShareServer(name, key, storage)
+    service = ShareService(machine, identity=identity, peers=peers, collectors=collectors, told=told)
     server, bound = await start_server(host, int(port), [(SERVICE_NAME, service.register)], identity)
-    started(f"{host}:{bound}")
+    started(f"{host}:{bound}", machine.sealing_key.public.hex())
     await stop.wait()
     await server.stop(GRACE_SECONDS)
+    await service.close()
+    if storage is not None:
+        storage.close()

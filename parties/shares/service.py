@@ -1,44 +1,101 @@
 """A share server as a gRPC service around `localdp.sharing.share_server.ShareServer`.
 
-Handlers run on the event loop, one at a time: between two awaits nothing else touches the state, so a batch is counted
-whole or not at all.  Every call is observed (`parties.observability`), by what is public about it.
+One worker thread owns the server's state: verification and the disk do not hold up the network, and every step is
+whole.  Off loopback the methods of the leader are for the certificate of the collection's first server, and a release
+is for that of whoever opened the collection.  Every call is observed (`parties.observability`), by what is public
+about it.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Any
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import grpc
 
 from localdp.errors import InvalidParameter, PolicyRefused
-from localdp.sharing.share_server import ShareBatch, ShareServer
+from localdp.sharing.additive import MOST_SERVERS
+from localdp.sharing.agreement import block_size
+from localdp.sharing.blocks import Positions, ShareBlock
+from localdp.sharing.collection import Collection
+from localdp.sharing.share_server import ShareServer
+from localdp.sharing.tiers import sharing_of
 from parties import codec
-from parties.identity import may_speak_for, peer_name
+from parties.identity import Identity, may_speak_for, peer_name
 from parties.observability.observer import Observer
-from parties.shares.client import PEOPLE_PER_PART
+from parties.serving import open_aio_channel
+from parties.shares import messages
+from parties.shares.helper import RemoteHelper
+from parties.shares.intake import Intake
+from parties.shares.leading import Leading
+from parties.shares.warming import Warming
 from parties.status import answering, require_message
 from parties.wire.v1 import share_server_pb2 as pb
 from parties.wire.v1 import share_server_pb2_grpc
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ShareServerService"].full_name
 
-# A server keeps one byte for each person that a collection announces.
+# A server keeps five bytes for each person that a collection announces, where reports came.
 MOST_PEOPLE = 1 << 28
+STORED_AT_ONCE = 8 << 20  # bytes of an upload that are synced together
+MOST_WAITING = 256 << 20  # bytes of all uploads that wait for the rest of their stream
+BLOCK_BYTES = 1 << 10  # what a block takes in memory, however little is in it
+MOST_CHANNELS = 2 * MOST_SERVERS
 
 Context = grpc.aio.ServicerContext[Any, Any]
+_Result = TypeVar("_Result")
 
 
 class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
     """Serves one share server."""
 
-    def __init__(self, server: ShareServer, observer: Observer | None = None) -> None:
+    def __init__(
+        self,
+        server: ShareServer,
+        observer: Observer | None = None,
+        *,
+        identity: Identity | None = None,
+        peers: Mapping[str, str] | None = None,
+        collectors: frozenset[str] | None = None,
+        told: Callable[[str], None] | None = None,
+    ) -> None:
+        """`peers`: where the servers listen that this one may lead; without it the collector says where they are.
+
+        `collectors`: whose certificates may open collections; without it everybody's.  `told` hears what is waited for.
+        """
         self._server = server
         self._observer = observer or Observer("share-server", server.name)
+        self._identity = identity
+        self._peers = peers
+        self._collectors = collectors
+        self._channels: dict[tuple[str, str], grpc.aio.Channel] = {}
+        self._leading: dict[bytes, asyncio.Lock] = {}
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shares")
+        self._intake = Intake(server, self._work)
+        self._warming = Warming(server.name, told)
+        self._waiting = 0  # bytes of uploads that are not on their way to the disk yet
 
     def register(self, server: grpc.aio.Server) -> None:
         """Add the service to a server."""
         share_server_pb2_grpc.add_ShareServerServiceServicer_to_server(self, server)
+
+    async def close(self) -> None:
+        """Let go of channels and the worker."""
+        for channel in self._channels.values():
+            await channel.close()
+        self._worker.shutdown(wait=True, cancel_futures=True)
+
+    @answering
+    async def DescribeServer(  # noqa: N802
+        self, request: pb.DescribeServerRequest, context: Context
+    ) -> pb.DescribeServerResponse:
+        """Who the server is."""
+        with self._observer.call("DescribeServer", peer_name(context) or ""):
+            return pb.DescribeServerResponse(
+                name=self._server.name, sealing_key=self._server.sealing_key.public
+            )
 
     @answering
     async def OpenCollection(  # noqa: N802
@@ -48,42 +105,186 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         with self._observer.call("OpenCollection", peer_name(context) or "") as call:
             collection = codec.collection_from_wire(request.collection)
             call.about(collection.digest, collection.people, collection.epsilon, collection.query)
+            self._require_collector(peer_name(context))
             if collection.people > MOST_PEOPLE:
                 raise PolicyRefused(f"this share server takes collections of at most {MOST_PEOPLE} people")
-            self._server.open(collection)
+            await self._work(lambda: self._server.open(collection, peer_name(context) or ""))
+            self._warming.begin(
+                await self._work(lambda: sharing_of(collection).prepare(self._warming.tell))
+            )
             return pb.OpenCollectionResponse(digest=collection.digest)
 
     @answering
     async def UploadShares(  # noqa: N802
         self, requests: AsyncIterator[pb.UploadSharesRequest], context: Context
     ) -> pb.UploadSharesResponse:
-        """Add shares."""
-        counted = 0
+        """Store shares."""
         caller = peer_name(context)
         with self._observer.call("UploadShares", caller or ""):
-            async for request in requests:
-                require_message(request)
+
+            def opened(request: pb.UploadSharesRequest) -> ShareBlock:
                 if not may_speak_for(caller, request.party):
                     raise PolicyRefused("a party uploads its own shares, under the name in its certificate")
-                counted += self._server.accept(_bounded(codec.batch_from_wire(request)))
-            return pb.UploadSharesResponse(counted=counted)
+                return messages.block_from_wire(request)
+
+            return pb.UploadSharesResponse(counted=await self._stored(requests, opened))
+
+    @answering
+    async def UploadSealed(  # noqa: N802
+        self, requests: AsyncIterator[pb.UploadSealedRequest], context: Context
+    ) -> pb.UploadSealedResponse:
+        """Store shares that somebody carries."""
+        with self._observer.call("UploadSealed", peer_name(context) or ""):
+
+            def opened(request: pb.UploadSealedRequest) -> ShareBlock:
+                self._require_owner(request.collection, context)
+                return messages.block_from_sealed(request, self._server.name, self._server.sealing_key)
+
+            return pb.UploadSealedResponse(counted=await self._stored(requests, opened))
+
+    @answering
+    async def AgreeOnReports(  # noqa: N802
+        self, request: pb.AgreeOnReportsRequest, context: Context
+    ) -> pb.AgreeOnReportsResponse:
+        """Lead the servers to an agreement."""
+        with self._observer.call("AgreeOnReports", peer_name(context) or ""):
+            self._require_owner(request.collection, context)
+            collection = await self._work(lambda: self._server.collection(request.collection))
+            helpers = self._helpers(collection, list(request.addresses))
+            await self._let_go()
+            lock = self._leading.setdefault(collection.digest, asyncio.Lock())
+            async with lock:
+                complete, holding = await Leading(self._server, helpers, collection, self._work).agree()
+            return pb.AgreeOnReportsResponse(complete=complete, holding=messages.holding_to_wire(holding))
+
+    @answering
+    async def CheckReports(  # noqa: N802
+        self, request: pb.CheckReportsRequest, context: Context
+    ) -> pb.CheckReportsResponse:
+        """Verifier shares."""
+        with self._observer.call("CheckReports", peer_name(context) or ""):
+            collection = await self._led(request.collection, context)
+            positions = _block(collection, messages.positions_from_wire(request.positions))
+            held, rows = await self._work(
+                lambda: self._server.check(request.collection, request.verify_key, positions)
+            )
+            return pb.CheckReportsResponse(held=messages.mask_to_wire(held), verifiers=rows.tobytes())
+
+    @answering
+    async def VoteOnReports(  # noqa: N802
+        self, request: pb.VoteOnReportsRequest, context: Context
+    ) -> pb.VoteOnReportsResponse:
+        """What the server accepts."""
+        with self._observer.call("VoteOnReports", peer_name(context) or ""):
+            collection = await self._led(request.collection, context)
+            positions = _block(collection, messages.positions_from_wire(request.positions))
+            rows = messages.rows_of(request.messages, len(positions))
+            holds = messages.mask_from_wire(request.holds, len(positions))
+            vote = await self._work(lambda: self._server.vote(request.collection, positions, rows, holds))
+            return pb.VoteOnReportsResponse(accepted=messages.mask_to_wire(vote))
+
+    @answering
+    async def CommitJob(self, request: pb.CommitJobRequest, context: Context) -> pb.CommitJobResponse:  # noqa: N802
+        """Count what all accept."""
+        with self._observer.call("CommitJob", peer_name(context) or ""):
+            collection = await self._led(request.collection, context)
+            job = messages.job_from_wire(request)
+            _block(collection, job.positions)
+            await self._work(lambda: self._server.commit(request.collection, job))
+            return pb.CommitJobResponse()
+
+    @answering
+    async def SealReports(self, request: pb.SealReportsRequest, context: Context) -> pb.SealReportsResponse:  # noqa: N802
+        """Make the set final."""
+        with self._observer.call("SealReports", peer_name(context) or ""):
+            await self._led(request.collection, context)
+            expected = messages.holding_from_wire(request.expected)
+            await self._work(lambda: self._server.seal(request.collection, expected))
+            return pb.SealReportsResponse()
 
     @answering
     async def GetHolding(self, request: pb.GetHoldingRequest, context: Context) -> pb.GetHoldingResponse:  # noqa: N802
-        """Which reports the server holds."""
+        """Which reports the server counts."""
         with self._observer.call("GetHolding", peer_name(context) or ""):
-            holding = self._server.holding(request.collection)
-            return pb.GetHoldingResponse(reports=holding.reports, accepted=holding.accepted)
+            holding = await self._work(lambda: self._server.holding(request.collection))
+            return messages.holding_to_wire(holding)
 
     @answering
     async def Release(self, request: pb.ReleaseRequest, context: Context) -> pb.ReleaseResponse:  # noqa: N802
-        """The noisy sum."""
+        """The noisy sums."""
         with self._observer.call("Release", peer_name(context) or ""):
-            return pb.ReleaseResponse(noisy_sum=self._server.release(request.collection, request.accepted))
+            self._require_owner(request.collection, context)
+            collection = await self._work(lambda: self._server.collection(request.collection))
+            sums = await self._work(lambda: self._server.release(request.collection, request.accepted))
+            return messages.sums_to_wire(collection, sums)
+
+    async def _stored(self, requests: AsyncIterator[Any], opened: Callable[[Any], ShareBlock]) -> int:
+        """Store a stream of blocks, synced every few megabytes and at its end."""
+        counted, waiting, size = 0, list[ShareBlock](), 0
+        try:
+            async for request in requests:
+                block = opened(require_message(request))
+                waiting.append(block)
+                added = BLOCK_BYTES + block.rows.inputs.nbytes + block.rows.public.nbytes
+                size, self._waiting = size + added, self._waiting + added
+                if size >= STORED_AT_ONCE or self._waiting >= MOST_WAITING:
+                    counted += await self._intake.store(waiting)
+                    self._waiting -= size
+                    waiting, size = [], 0
+            return counted + await self._intake.store(waiting)
+        finally:
+            self._waiting -= size
+
+    def _work(self, job: Callable[[], _Result]) -> Awaitable[_Result]:
+        return asyncio.get_running_loop().run_in_executor(self._worker, job)
+
+    def _require_collector(self, caller: str | None) -> None:
+        if caller is not None and self._collectors is not None and caller not in self._collectors:
+            raise PolicyRefused("this share server does not open collections for this caller")
+
+    def _require_owner(self, collection: bytes, context: Context) -> None:
+        """A collection is sealed and released for whoever opened it, and for nobody else with a certificate."""
+        caller, owner = peer_name(context), self._server.owner(collection)
+        if caller is not None and owner not in ("", caller):
+            raise PolicyRefused("the collection was opened by somebody else")
+
+    async def _led(self, name: bytes, context: Context) -> Collection:
+        """The collection of that name, if it is its leader that asks."""
+        caller = peer_name(context)
+        collection = await self._work(lambda: self._server.collection(name))
+        if caller is not None and caller != collection.servers[0]:
+            raise PolicyRefused("only the first server of a collection leads it")
+        return collection
+
+    def _helpers(self, collection: Collection, addresses: list[str]) -> list[RemoteHelper]:
+        leader, *names = collection.servers
+        if leader != self._server.name:
+            raise InvalidParameter("the first server of a collection leads, and this is another")
+        if self._peers is not None:
+            addresses = [self._peers.get(name, "") for name in names]
+        if len(addresses) != len(names) or not all(addresses):
+            raise InvalidParameter("the leader must know where the other servers of the collection listen")
+        return [RemoteHelper(*self._channel(pair)) for pair in zip(names, addresses, strict=True)]
+
+    def _channel(self, peer: tuple[str, str]) -> tuple[str, grpc.aio.Channel]:
+        """A channel to a server, which shows that it is the server of that name if there is TLS."""
+        name, address = peer
+        channel = self._channels.pop(peer, None)
+        if channel is None:
+            role = None if self._identity is None else name
+            channel = open_aio_channel(address, self._identity, role)
+        self._channels[peer] = channel  # the last one is the one that was used last
+        return name, channel
+
+    async def _let_go(self) -> None:
+        """Close the channels that were used longest ago, if there are too many: whoever collects may name any address."""
+        while len(self._channels) > MOST_CHANNELS:
+            await self._channels.pop(next(iter(self._channels))).close()
 
 
-def _bounded(batch: ShareBatch) -> ShareBatch:
-    """A batch whose range of people is no longer than an honest party's: finding out who is in a split takes memory."""
-    if batch.cohort.stop - batch.cohort.start > PEOPLE_PER_PART:
-        raise InvalidParameter(f"a message holds shares of at most {PEOPLE_PER_PART} consecutive people")
-    return batch
+def _block(collection: Collection, positions: Positions) -> Positions:
+    """Positions that a leader may ask about at once: what a block needs fits into memory."""
+    most = block_size(collection)
+    if len(positions) > most:
+        raise InvalidParameter(f"servers verify at most {most} reports of this collection at once")
+    return positions

@@ -1,8 +1,9 @@
 """Simulated parties as real processes on loopback: started, checked, and always cleaned up.
 
-`Simulation` is a context manager.  On the way in it starts share servers and agents through the nursery and waits until
-each answers its health check; on the way out, normally, by an exception or by Ctrl-C, every process ends and the
-directory with records and ledgers is removed.  If the launcher itself is killed, the nursery does the same.
+`Simulation` is a context manager.  On the way in it starts share servers and agents through the nursery, and a shuffler in
+front of the agents if one is wanted, and waits until each answers its health check; on the way out, normally, by an
+exception or by Ctrl-C, every process ends and the directory with records and ledgers is removed.  If the launcher itself is
+killed, the nursery does the same.
 
 An agent hosts as many people as its records have, each with a budget of its own: 100,000 logical parties are four agents
 of 25,000 people, asked in four calls.  One process for each party is the other extreme, for when processes are the point:
@@ -31,8 +32,19 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records
 from localdp.errors import DeadlineMissed, Unreachable
 from localdp.experiments.keyring import Keyring
-from parties.coordinator import MOST_CALLS, Peer, RemoteParties, RemoteShareServers
-from parties.simulation.roles import HOST, AgentRole, Role, ShareServerRole, role_to_line, save_records
+from localdp.oracles.shuffler import Promise
+from parties.coordinator import MOST_CALLS, Peer, RemoteParties
+from parties.shares.collector import RemoteShareServers
+from parties.shuffler.client import RemoteShuffler
+from parties.simulation.roles import (
+    HOST,
+    AgentRole,
+    Role,
+    ShareServerRole,
+    ShufflerRole,
+    role_to_line,
+    save_records,
+)
 
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
@@ -49,16 +61,26 @@ class Simulation:
         servers: int = 2,
         keyring: Keyring | None = None,
         largest_request: Epsilon | None = None,
+        shuffler: Promise | None = None,
+        synced: bool = False,
     ) -> None:
-        """One agent for each element of `records`; every person may spend `budget` in total."""
+        """One agent for each element of `records`; every person may spend `budget` in total.
+
+        With a promise there is a shuffler that keeps it: `mixer` talks to it, `shuffler` says where it is.  With
+        `synced`, share servers wait for the disk as real ones do.
+        """
         self._records = records
         self._budget = budget
         self._largest = largest_request or budget
         self._server_count = servers
+        self._synced = synced
+        self._promise = shuffler
         self._keyring = keyring or Keyring.from_system()
         self._cleanup = contextlib.ExitStack()
         self.agents: list[Peer] = []
         self.share_servers: list[Peer] = []
+        self.shuffler: Peer | None = None
+        self.mixer: RemoteShuffler | None = None
         self.process_ids: list[int] = []
 
     def __enter__(self) -> Simulation:
@@ -76,15 +98,22 @@ class Simulation:
         self._nursery = _Nursery()
         stack.callback(self._nursery.close)
         directory = self._nursery.made_directory()
-        self.share_servers = self._peers([self._server(number) for number in range(self._server_count)])
+        roles = [self._server(number, directory) for number in range(self._server_count)]
+        self.share_servers = self._peers(roles)
         self.agents = self._peers([self._agent(number, directory) for number in range(len(self._records))])
         self.parties = RemoteParties(self.agents)
         stack.callback(self.parties.close)
         self.shared = RemoteShareServers(self.parties, self.share_servers)
         stack.callback(self.shared.close)
+        if self._promise is not None:
+            self.shuffler = self._peers([self._shuffler(self._promise)])[0]
+            self.mixer = RemoteShuffler(self.shuffler)
+            stack.callback(self.mixer.close)
 
-    def _server(self, number: int) -> ShareServerRole:
-        return ShareServerRole(server_name(number), self._keyring.server(number).hex())
+    def _server(self, number: int, directory: Path) -> ShareServerRole:
+        name = server_name(number)
+        state = str(directory / f"{name}.state")
+        return ShareServerRole(name, self._keyring.server(number).hex(), state, self._synced)
 
     def _agent(self, number: int, directory: Path) -> AgentRole:
         path = directory / f"{party_name(number)}.npz"
@@ -99,9 +128,18 @@ class Simulation:
             share_servers={peer.name: peer.address for peer in self.share_servers},
         )
 
+    def _shuffler(self, promise: Promise) -> ShufflerRole:
+        return ShufflerRole(
+            name="shuffler",
+            secret=self._keyring.shuffler().hex(),
+            agents={peer.name: peer.address for peer in self.agents},
+            epsilon_nanonats=promise.epsilon.nanonats,
+            delta=str(promise.delta),
+        )
+
     def _peers(self, roles: Sequence[Role]) -> list[Peer]:
         started = self._nursery.start(roles)
-        self.process_ids += [pid for _, pid in started.values()]
+        self.process_ids += [started[role.name][1] for role in roles]
         peers = [Peer(role.name, f"{HOST}:{started[role.name][0]}") for role in roles]
         wait_until_healthy(peers)
         return peers

@@ -31,7 +31,9 @@ from parties.observability.logs import configure_logs
 from parties.serving import GRACE_SECONDS, start_server
 from parties.shares.service import SERVICE_NAME as SHARE_SERVICE
 from parties.shares.service import ShareService
-from parties.simulation.roles import HOST, AgentRole, Role, role_from_line
+from parties.shuffler.service import SERVICE_NAME as SHUFFLER_SERVICE
+from parties.shuffler.service import ShufflerService
+from parties.simulation.roles import HOST, AgentRole, Role, ShufflerRole, role_from_line
 
 TERMINATE_SECONDS = 5.0
 
@@ -42,19 +44,21 @@ async def serve(role: Role, orphaned: int) -> None:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     loop.add_reader(orphaned, stop.set)
-    agent = AgentService(role.build(), role.share_servers) if isinstance(role, AgentRole) else None
-    if agent is not None:
-        service = (AGENT_SERVICE, agent.register)
+    if isinstance(role, AgentRole):
+        agent = AgentService(role.build(), role.share_servers)
+        name, register, close = AGENT_SERVICE, agent.register, agent.close
+    elif isinstance(role, ShufflerRole):
+        mixing = ShufflerService(role.name, await asyncio.to_thread(role.build))
+        name, register, close = SHUFFLER_SERVICE, mixing.register, mixing.close
     else:
-        assert not isinstance(role, AgentRole)
-        service = (SHARE_SERVICE, ShareService(role.build()).register)
-    server, port = await start_server(HOST, 0, [service])
+        shares = ShareService(role.build())
+        name, register, close = SHARE_SERVICE, shares.register, shares.close
+    server, port = await start_server(HOST, 0, [(name, register)])
     report(name=role.name, port=port, pid=os.getpid())
     await stop.wait()
     loop.remove_reader(orphaned)
     await server.stop(GRACE_SECONDS)
-    if agent is not None:
-        await agent.close()
+    await close()
 
 
 def report(**line: object) -> None:

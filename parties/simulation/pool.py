@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import functools
 import multiprocessing
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
-from multiprocessing.connection import wait
 
 import numpy as np
 
@@ -28,6 +23,7 @@ from localdp.experiments.compare import (
 from localdp.experiments.comparison import Row
 from localdp.experiments.keyring import Keyring
 from localdp.randomizers.definition import Floats
+from parties.simulation.workers import become_worker, interruptions_held_back
 
 
 def run_in_pool(
@@ -35,10 +31,10 @@ def run_in_pool(
 ) -> list[Row]:
     """The comparison in process, on `jobs` workers."""
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_become_worker)
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=become_worker)
     try:
         blocks = [block for people in settings.people for block in blocks_of(settings, people)]
-        with _interruptions_held_back():
+        with interruptions_held_back():
             futures = [(block, pool.submit(_run, settings, keyring.root, block)) for block in blocks]
         errors: dict[tuple[int, str], list[Floats]] = {}
         for block, future in futures:
@@ -51,50 +47,10 @@ def run_in_pool(
     ]
 
 
-@contextmanager
-def _interruptions_held_back() -> Iterator[None]:
-    """Signals wait while workers are started: none is left half made, to complain of it with a traceback.
-
-    The mask is for the workers, which inherit it.  It is not enough here: another thread may take a signal, and Python
-    then runs its handler in this one all the same.  So the handlers step aside, too, and what came is raised afterwards.
-    """
-    signals = {signal.SIGINT, signal.SIGTERM}
-    came: list[int] = []
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    main = threading.current_thread() is threading.main_thread()
-    handlers = (
-        {number: signal.signal(number, lambda got, _: came.append(got)) for number in signals}
-        if main
-        else {}
-    )
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    if came:
-        signal.raise_signal(came[0])
-
-
 def _done(future: Future[Floats], block: Block, done: Callable[[Block], None]) -> Floats:
     result = future.result()
     done(block)
     return result
-
-
-def _become_worker() -> None:
-    """Leave Ctrl-C to the parent, and end when the parent is gone, however it went."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})  # inherited from the start
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 @functools.lru_cache(maxsize=1)

@@ -1,9 +1,10 @@
-"""What a simulated process is told to be: an agent or a share server, as plain data that travels through a pipe."""
+"""What a simulated process is told to be: an agent, a share server or a shuffler, as data that travels through a pipe."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,12 @@ from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
+from localdp.oracles.shuffler import Promise, Shuffler
+from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.share_server import ShareServer
 from parties.agent.ledger import SqliteLedger
+from parties.coordinator import Peer, RemoteParties
+from parties.shares.storage import SqliteStorage
 
 HOST = "127.0.0.1"
 
@@ -26,11 +31,15 @@ class ShareServerRole:
 
     name: str
     secret: str  # hexadecimal
+    state: str  # path of its state
+    synced: bool = False  # a simulation does not outlive its machine
     kind: str = "share-server"
 
     def build(self) -> ShareServer:
-        """The state machine behind the service."""
-        return ShareServer(self.name, bytes.fromhex(self.secret))
+        """The state machine behind the service, with its durable state."""
+        key = bytes.fromhex(self.secret)
+        storage = SqliteStorage(Path(self.state), self.name, key, synced=self.synced)
+        return ShareServer(self.name, key, storage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,25 @@ class AgentRole:
         return Party(self.name, records, bytes.fromhex(self.secret), ledger, policy)
 
 
-Role = AgentRole | ShareServerRole
+@dataclass(frozen=True, slots=True)
+class ShufflerRole:
+    """One shuffler, in front of agents that run already."""
+
+    name: str
+    secret: str  # hexadecimal
+    agents: dict[str, str]  # name to address
+    epsilon_nanonats: int  # what it promises
+    delta: str  # as a fraction
+    kind: str = "shuffler"
+
+    def build(self) -> Shuffler:
+        """The shuffler behind the service, with channels to the agents; they end with the process."""
+        agents = RemoteParties([Peer(name, address) for name, address in self.agents.items()])
+        promise = Promise(Epsilon(self.epsilon_nanonats), Fraction(self.delta))
+        return Shuffler(agents, KeystreamSource(bytes.fromhex(self.secret)), promise)
+
+
+Role = AgentRole | ShareServerRole | ShufflerRole
 
 
 def role_to_line(role: Role) -> str:
@@ -65,13 +92,14 @@ def role_to_line(role: Role) -> str:
 def role_from_line(line: str) -> Role:
     """The role that a line describes."""
     data: dict[str, Any] = json.loads(line)
-    kinds: dict[str, type[AgentRole] | type[ShareServerRole]] = {
+    kinds: dict[str, type[AgentRole] | type[ShareServerRole] | type[ShufflerRole]] = {
         "agent": AgentRole,
         "share-server": ShareServerRole,
+        "shuffler": ShufflerRole,
     }
     kind = kinds.get(data.get("kind", ""))
     if kind is None:
-        raise InvalidParameter("a simulated process is an agent or a share server")
+        raise InvalidParameter("a simulated process is an agent, a share server or a shuffler")
     return kind(**data)
 
 

@@ -24,8 +24,14 @@ def open_ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
     return lambda limit: SqliteLedger(tmp_path / "ledger", PEOPLE, limit)
 
 
-def charge(request: bytes, cohort: Cohort, cost: Epsilon = TENTH, records: bytes = b"records") -> Charge:
-    return Charge(request, records, cohort, cost, "a test")
+def charge(
+    request: bytes,
+    cohort: Cohort,
+    cost: Epsilon = TENTH,
+    records: bytes = b"records",
+    caller: str = "analyst",
+) -> Charge:
+    return Charge(request, records, cohort, cost, "a test", caller)
 
 
 def test_a_charge_is_booked_for_everybody_in_the_cohort_and_nobody_else(open_ledger: Open) -> None:
@@ -92,6 +98,23 @@ def test_nobody_pays_for_an_empty_cohort(open_ledger: Open) -> None:
     ledger = open_ledger(TENTH)
     ledger.charge(charge(b"a", Cohort(3, 3)))
     assert not ledger.spent().any()
+
+
+def test_a_second_caller_is_given_the_report_of_before_and_nobody_pays_twice(open_ledger: Open) -> None:
+    ledger = open_ledger(TENTH)
+    assert ledger.charge(charge(b"a", Cohort(0, 6)))
+    assert not ledger.charge(charge(b"a", Cohort(0, 6), caller="auditor"))
+    assert ledger.charge(charge(b"a", Cohort(4, PEOPLE), caller="auditor"))  # four of them are newcomers
+    assert (ledger.spent() == TENTH.nanonats).all()
+
+
+def test_splits_of_one_request_that_overlap_are_paid_once_however_many_they_are(open_ledger: Open) -> None:
+    ledger, everybody = open_ledger(TENTH), Cohort(0, PEOPLE)
+    for number in range(40):
+        ledger.charge(charge(b"a", Cohort(0, PEOPLE, Split(number.to_bytes(16, "big"), 3, number % 3))))
+    ledger.charge(charge(b"a", everybody))
+    assert not ledger.charge(charge(b"a", everybody))
+    assert (ledger.spent() == TENTH.nanonats).all()
 
 
 def test_random_charges_never_exceed_the_limit(open_ledger: Open) -> None:

@@ -81,6 +81,9 @@ EVERY_SHAPE: list[tuple[str, LocalRandomizer]] = [
     ("region", memoised_optimized_unary(ONE * 2, ONE, 4)),
     ("clip(bmi/60)", HybridRandomizer(ONE)),
     ("vector(smoker, age >= 65)", HadamardMarginals(ONE, 2, 2)),
+    ("parities(1, smoker, age >= 65; bmi > 25)", HadamardMarginals(ONE, 3, 1, labelled=True)),
+    ("cells(region, which(age < 30, age < 60))", KaryRandomizedResponse(ONE, 12)),
+    ("moments(ball(bmi/60, age/120), smoker)", PrivUnit(ONE, 5)),
     ("vector(smoker, clip(bmi/60))", CoordinateSampling(ONE, 2)),
     ("vector(smoker, clip(bmi/60))", PrivUnit(ONE, 2)),
 ]

@@ -15,7 +15,7 @@ from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
 from localdp.queries.statistical import StatisticalQuery
-from localdp.sharing.noise_plans import NoisePlan
+from localdp.sharing.noise_plans import PLANS, NoisePlan
 from parties.simulation.launcher import Simulation
 from tests.contract.conftest import PARTIES, PEOPLE
 from tests.support.people import KEYRING, ONE, parties_of, population, servers_of
@@ -99,7 +99,7 @@ def test_the_same_coins_give_the_same_answers_in_process_and_over_grpc(simulatio
     pairs: list[tuple[StatisticalQueryOracle, StatisticalQueryOracle]] = [
         (local(ONE, "twin"), LocalOracle(simulation.parties, ONE, KEYRING.source("local", "twin"))),
     ]
-    for plan in NoisePlan:
+    for plan in PLANS:
         source = KEYRING.source("shared", plan.value, "twin")
         pairs.append((shared(plan)(ONE, "twin"), SharedOracle(simulation.shared, ONE, source, plan=plan)))
     for here, there in pairs:

@@ -1,9 +1,10 @@
 """An agent as a process that dies when told to: sound, or broken in one of the ways that a test must notice.
 
-    python -m tests.fault.agent_process VARIANT live|dying ROLE
+    python -m tests.fault.agent_process VARIANT live|dying|half-way ROLE [PORT]
 
 It writes the port on standard output and serves until it is ended.  A dying one is gone, by SIGKILL, as soon as its
-ledger has taken a charge and before anything else happens.
+ledger has taken a charge and before anything else happens; a half-way one when it has sent two messages of a stream.
+With a port a message has eight reports, so that few people make a stream.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger, Receipt
 from localdp.oracles.party import Party
+from parties.agent import service
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.serving import start_server
 from parties.simulation.roles import AgentRole, role_from_line
@@ -65,6 +67,19 @@ class ChargeAfterReplyService(AgentService):
         ledger.settle()
 
 
+class HalfWayService(AgentService):
+    """Dies when two messages of a stream have left."""
+
+    async def Randomize(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+        sent = 0
+        async for part in super().Randomize(request, context):
+            if sent == 2:
+                await asyncio.sleep(0.1)  # or the messages might not have left
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield part
+            sent += 1
+
+
 def _sound(party: Party) -> Party:
     return party
 
@@ -89,26 +104,28 @@ VARIANTS: dict[str, Callable[[Party], Party]] = {
 }
 
 
-async def _serve(variant: str, dying: bool, role: AgentRole) -> None:
+async def _serve(variant: str, life: str, role: AgentRole, port: int) -> None:
     party = VARIANTS[variant](role.build())
-    if dying:
+    if life == "dying":
         party.ledger = DyingLedger(party.ledger)
-    kind = AgentService
+    kind: type[AgentService] = HalfWayService if life == "half-way" else AgentService
     if variant == "charge-after-reply":
         kind, party.ledger = ChargeAfterReplyService, OwedLedger(party.ledger)
-    server, port = await start_server(
-        "127.0.0.1", 0, [(SERVICE_NAME, kind(party, role.share_servers).register)]
+    if port:
+        service.PEOPLE_PER_PART = 8
+    server, bound = await start_server(
+        "127.0.0.1", port, [(SERVICE_NAME, kind(party, role.share_servers).register)]
     )
-    print(port, flush=True)
+    print(bound, flush=True)
     await server.wait_for_termination()
 
 
 def main() -> None:
     """Serve what the arguments say."""
-    variant, life, line = sys.argv[1:]
+    variant, life, line, *port = sys.argv[1:]
     role = role_from_line(line)
     assert isinstance(role, AgentRole)
-    asyncio.run(_serve(variant, life == "dying", role))
+    asyncio.run(_serve(variant, life, role, int(port[0]) if port else 0))
 
 
 if __name__ == "__main__":

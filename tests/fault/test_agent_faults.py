@@ -91,7 +91,8 @@ def test_an_agent_that_lies_about_its_reports_fails_the_round() -> None:
             with pytest.raises(MalformedReport):
                 oracle.answer(["smoker"])
         agents[0].lie = ""
-        assert oracle.cost.rounds == 0
+        # Nothing was answered, but who reported has paid: a broken round counts, or the claim would understate.
+        assert oracle.cost.rounds == len(LIES)
         assert oracle.answer(["smoker"])[0].reports == PEOPLE - 1
 
 
@@ -136,7 +137,7 @@ def test_parties_of_different_schemas_are_not_asked_together() -> None:
             Peer(one.name, threads.serve(SERVICE_NAME, AgentService(one, {})))
             for one in (party(people(3)), party(other, 1))
         ]
-        with pytest.raises(InvalidParameter, match="differ"):
+        with pytest.raises(InvalidParameter, match="have to be the same"):
             RemoteParties(peers, 10)
 
 

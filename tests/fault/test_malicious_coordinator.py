@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import grpc
 import numpy as np
 import pytest
+from google.protobuf.message import Message
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
@@ -26,8 +27,8 @@ from parties import codec
 from parties.agent.ledger import SqliteLedger
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.status import error_of
+from parties.wire.v1 import collection_pb2, oracle_pb2_grpc, query_pb2
 from parties.wire.v1 import oracle_pb2 as pb
-from parties.wire.v1 import oracle_pb2_grpc, query_pb2
 from tests.support.federations import KEYRING, ONE, Loopback, collection_of, loopback, people, request
 from tests.support.ledgers import entries_in
 
@@ -295,6 +296,8 @@ def contribution(**changes: Any) -> Callable[[Agent], object]:
         if isinstance(value, list):
             del getattr(collection, name)[:]
             getattr(collection, name).extend(value)
+        elif isinstance(value, Message):
+            getattr(collection, name).CopyFrom(value)
         else:
             setattr(collection, name, value)
     message = pb.ContributeRequest(collection=collection, cohort=codec.cohort_to_wire(EVERYBODY))
@@ -326,8 +329,10 @@ class _NoLedger:
         {"noise_plan": 0},
         {"noise_plan": 77},
         {"parties": []},
-        {"resolution": 0},
-        {"resolution": 2**32 - 1},
+        {"encoding": collection_pb2.Encoding()},
+        {"encoding": collection_pb2.Encoding(kind="ENCODING_KIND_SUM", length=1, bound=2, sensitivity=2)},
+        {"tier": 0},
+        {"keys": [b"mallory"]},
         {"collection_id": b""},
     ],
     ids=str,

@@ -27,11 +27,13 @@ from localdp.errors import (
 from localdp.oracles.party import Party
 from localdp.oracles.shared import SharedOracle, run_collection
 from localdp.sharing.collection import Contributor
+from localdp.sharing.encoding import Encoding
 from localdp.sharing.field import PRIME
 from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.share_server import ShareServer
-from parties import codec
-from parties.coordinator import Peer, RemoteShareServers
+from parties.coordinator import Peer
+from parties.shares.collector import RemoteShareServers
+from parties.shares.messages import block_to_wire
 from parties.shares.service import ShareService
 from parties.wire.v1 import cohort_pb2, share_server_pb2_grpc
 from parties.wire.v1 import share_server_pb2 as pb
@@ -67,7 +69,7 @@ class Moody(ShareService):
         if self.mood == "wrong set":
             answer.accepted = b"y" * 32
         if self.mood == "wrong number":
-            answer.reports -= 1
+            answer.reports += 1
         if self.mood == "more reports than people":
             answer.reports = 2**63
         return answer
@@ -77,7 +79,9 @@ class Moody(ShareService):
             raise RuntimeError("the share is 4711")
         self.released += 1
         answer = await super().Release(request, context)
-        return pb.ReleaseResponse(noisy_sum=PRIME) if self.mood == "not a field element" else answer
+        if self.mood == "not a field element":
+            return pb.ReleaseResponse(noisy_sums=PRIME.to_bytes(8, "little"))
+        return pb.ReleaseResponse(noisy_sums=bytes(16)) if self.mood == "a sum too many" else answer
 
 
 class Troupe:
@@ -107,13 +111,14 @@ def oracle(federation: Served, name: str = "analyst") -> SharedOracle:
 
 MOODS: dict[str, type[LocalDpError]] = {
     "wrong digest": ShareMismatch,
-    "stops reading": ShareMismatch,
+    "stops reading": TooFewReports,
     "drops the stream": Unreachable,
     "slow": DeadlineMissed,
     "wrong set": ShareMismatch,
     "wrong number": ShareMismatch,
-    "more reports than people": MalformedReport,
+    "more reports than people": ShareMismatch,
     "not a field element": MalformedReport,
+    "a sum too many": MalformedReport,
     "breaks at release": Unreachable,
 }
 
@@ -132,6 +137,7 @@ def test_a_faulty_server_is_a_typed_error_and_the_oracle_goes_on_when_it_is_well
     assert asking.cost.rounds == 0
     if mood not in (
         "not a field element",
+        "a sum too many",
         "breaks at release",
     ):  # otherwise the honest server is asked at once, too
         assert [service.released for service in made.services] == [0, 0]
@@ -161,6 +167,7 @@ def test_reports_uploaded_twice_count_once(troupe: tuple[Troupe, Served]) -> Non
     assert federation.shared.contribute(collection, Cohort(25, PEOPLE)) == 10
     once = collection_of(made.parties, number=1)
     assert run_collection(federation.shared, once, EVERYBODY)[1] == PEOPLE
+    assert federation.shared.agree(collection).reports == PEOPLE
     assert {holding.reports for holding in federation.shared.holdings(collection)} == {PEOPLE}
 
 
@@ -183,7 +190,7 @@ def test_after_the_release_nothing_is_taken_and_the_number_stays(troupe: tuple[T
         federation.shared.contribute(collection, EVERYBODY)
     accepted = federation.shared.holdings(collection)[0].accepted
     again = federation.shared.release(collection, accepted)
-    assert (sum(again) - first[0]) % PRIME == 0
+    assert (sum(entries[0] for entries in again) - int(first[0][0])) % PRIME == 0
     with pytest.raises(ShareMismatch):
         federation.shared.release(collection, b"another set")
     federation.shared.open(collection)  # changes nothing
@@ -205,7 +212,7 @@ def test_below_the_minimum_batch_nothing_is_released(troupe: tuple[Troupe, Serve
         {"minimum_batch": 3},
         {"plan": NoisePlan.DIVIDED},
         {"query": "not smoker"},
-        {"resolution": 2},
+        {"tier": "prio3"},
         {"servers": ("server-1", "server-0")},
     ],
     ids=lambda changes: next(iter(changes)),
@@ -231,6 +238,7 @@ def test_a_changed_collection_is_another_one_and_unknown_to_the_servers(
         ({"minimum_batch": 1}, PolicyRefused),
         ({"servers": ("server-0", "stranger")}, InvalidParameter),
         ({"query": "clip(0.01*age)"}, InvalidParameter),
+        ({"encoding": Encoding.sum(2)}, InvalidParameter),
         ({"parties": (Contributor("party-0", 19), Contributor("party-1", 20))}, InvalidParameter),
     ],
     ids=lambda value: str(value)[:24],
@@ -265,7 +273,9 @@ def raw_stub(federation: Served) -> tuple[grpc.Channel, Any]:
         (lambda m: m.MergeFrom(pb.UploadSharesRequest(party="stranger")), grpc.StatusCode.INVALID_ARGUMENT),
         (lambda m: m.MergeFrom(pb.UploadSharesRequest(collection=b"?")), grpc.StatusCode.NOT_FOUND),
         (
-            lambda m: m.MergeFrom(pb.UploadSharesRequest(cohort=cohort_pb2.Cohort(stop=21))),
+            lambda m: m.MergeFrom(
+                pb.UploadSharesRequest(cohort=cohort_pb2.Cohort(stop=21), shares=bytes(21 * 8))
+            ),
             grpc.StatusCode.OUT_OF_RANGE,
         ),
     ],
@@ -277,13 +287,13 @@ def test_a_malformed_upload_is_refused_whole(
     made, federation = troupe
     collection = collection_of(made.parties)
     federation.shared.open(collection)
-    message = codec.batch_to_wire(made.parties[0].share(collection, Cohort(0, 20))[0])
+    message = block_to_wire(made.parties[0].share(collection, Cohort(0, 20))[0])
     change(message)
     channel, stub = raw_stub(federation)
     with channel, pytest.raises(grpc.RpcError) as caught:
         stub.UploadShares(iter([message]), timeout=5)
     assert caught.value.code() is code
-    assert federation.servers[0].holding(collection.digest).reports == 0
+    assert federation.servers[0].stored(collection.digest).size == 0
 
 
 def test_a_collection_of_absurd_size_does_not_take_the_servers_memory(
@@ -302,5 +312,5 @@ def test_a_collection_of_absurd_size_does_not_take_the_servers_memory(
     )
     channel, stub = raw_stub(federation)
     with channel, pytest.raises(grpc.RpcError) as caught:
-        stub.UploadShares(iter([codec.batch_to_wire(absurd)]), timeout=5)
+        stub.UploadShares(iter([block_to_wire(absurd)]), timeout=5)
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT

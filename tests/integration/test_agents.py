@@ -27,7 +27,7 @@ from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle, LROracle, tally_of
 from localdp.oracles.party import Request
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
-from localdp.sharing.noise_plans import NoisePlan
+from localdp.sharing.noise_plans import PLANS, NoisePlan
 from parties.coordinator import Peer, RemoteParties
 from parties.simulation.launcher import Simulation
 from parties.simulation.roles import AgentRole, role_to_line, save_records
@@ -99,7 +99,7 @@ def test_a_round_of_many_queries_is_answered_the_same_over_grpc_and_in_process(
     assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize("plan", NoisePlan)
+@pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("query", ["smoker", "clip(0.01*age)"])
 def test_the_shared_curator_answers_the_same_over_grpc_and_in_process(
     simulation: Simulation, twin: InProcessLROracle, plan: NoisePlan, query: str

@@ -52,10 +52,12 @@ def test_compare_prints_one_envelope_of_the_documented_shape_and_writes_its_file
     told = envelope(result)
     assert (told["schema_version"], told["status"], told["exit_code"]) == (1, "ok", 0)
     data = told["data"]
-    assert set(data["slopes"]) == {"local", "curator", "shared"}
-    assert [set(row) for row in data["rows"]] == [ROW] * 8
+    assert set(data["slopes"]) == {"local", "shuffled", "curator", "shared"}
+    assert [set(row) for row in data["rows"]] == [ROW] * 10
     assert {(row["model"], row["people"]) for row in data["rows"]} == {
-        (model, people) for model in ("exact", "curator", "local", "shared") for people in (20, 80)
+        (model, people)
+        for model in ("exact", "curator", "local", "shuffled", "shared")
+        for people in (20, 80)
     }
     assert {path.name for path in out.iterdir()} == {"compare.json", "compare.svg", "compare.html"}
     written = json.loads((out / "compare.json").read_text())

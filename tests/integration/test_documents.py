@@ -28,6 +28,19 @@ def test_the_readme_has_a_snippet() -> None:
     assert SNIPPETS
 
 
+def blocks(document: Path) -> list[str]:
+    """The Python of a document, in order: later blocks may use what earlier ones made."""
+    return re.findall(r"```python\n(.*?)```", document.read_text(), re.DOTALL)
+
+
+DOCUMENTS = [document for document in sorted((ROOT / "docs").glob("*.md")) if blocks(document)]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_the_python_of_a_document_runs(document: Path) -> None:
+    run(["-c", "\n".join(blocks(document))])
+
+
 def test_the_example_answers_three_questions_under_every_trust_model() -> None:
     shown = run(["examples/three_questions.py"])
     for model in ("exact", "curator", "local", "shared"):

@@ -31,10 +31,12 @@ from localdp.oracles.lr import InProcessLROracle, LROracle
 from localdp.oracles.party import Request
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
 from parties.agent.service import AgentService
-from parties.coordinator import Peer, Reachable, RemoteParties, RemoteShareServers
+from parties.coordinator import Peer, Reachable, RemoteParties
 from parties.relay.server import RelayServer
 from parties.relay.service import SERVICE_NAME
+from parties.repeating import Patience
 from parties.serving import KEEPALIVE_OPTIONS
+from parties.shares.collector import RemoteShareServers
 from parties.shares.service import SERVICE_NAME as SHARE_SERVICE
 from parties.shares.service import ShareService
 from parties.wire.v1 import relay_pb2 as pb
@@ -192,8 +194,11 @@ class Waiting(MemoryLedger):
 
 
 def test_a_second_stream_of_a_party_takes_the_place_of_the_first() -> None:
-    old, new = Waiting(10), MemoryLedger(10, BUDGET)
-    with relayed([party(people(10), ledger=old)]) as (relay, agents), closing(relay.parties()) as remote:
+    old, new, once = Waiting(10), MemoryLedger(10, BUDGET), Patience(attempts=1)
+    with (
+        relayed([party(people(10), ledger=old)]) as (relay, agents),
+        closing(RemoteParties(relay.peers(), patience=once)) as remote,
+    ):
         asked = remote.reports(request(1), Cohort(0, 10))
         failed: list[Exception] = []
 

@@ -7,7 +7,7 @@ import json
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +18,21 @@ import numpy as np
 import pytest
 
 from localdp.cohorts import Cohort
-from localdp.errors import LocalDpError, PolicyRefused, Unreachable
+from localdp.errors import LocalDpError, PolicyRefused, TooFewReports, Unreachable
+from localdp.sharing.blocks import Rows, ShareBlock, pack_positions
 from localdp.sharing.collection import Collection, Contributor
+from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
-from localdp.sharing.share_server import ShareBatch
 from parties.agent.service import AgentService
-from parties.coordinator import Peer, RemoteParties, RemoteShareServers
+from parties.coordinator import Peer, RemoteParties
 from parties.identity import Identity, load_identity
 from parties.relay.server import RelayServer
-from parties.serving import open_aio_channel
+from parties.serving import open_aio_channel, open_channel
 from parties.shares.client import upload
+from parties.shares.collector import RemoteShareServers
 from parties.status import error_of
+from parties.wire.v1 import share_server_pb2 as pb
+from parties.wire.v1 import share_server_pb2_grpc
 from tests.support.agents import failed, running, succeeded, write_agent
 from tests.support.federations import ONE, party, people, request
 from tests.support.processes import COMMAND, Stage, read_line, stage, wait_until
@@ -169,13 +173,18 @@ def test_an_identity_goes_with_running_parties(tmp_path: Path) -> None:
 def collection() -> Collection:
     contributors = (Contributor("clinic", PEOPLE),)
     servers = ("server-0", "server-1")
-    return Collection(bytes(16), "smoker", 1, ONE, NoisePlan.EACH_SERVER, servers, contributors, 2)
+    counts = Encoding.count()
+    return Collection(bytes(16), "smoker", counts, ONE, NoisePlan.EACH_SERVER, servers, contributors, 2)
 
 
-async def uploaded(server: Peer, identity: Identity) -> int:
-    shares = np.ones(PEOPLE, dtype=np.uint64)
+async def uploaded(server: Peer, identity: Identity) -> int | grpc.RpcError:
+    rows = Rows(np.zeros((PEOPLE, 0), np.uint8), np.zeros((PEOPLE, 8), np.uint8))
+
+    async def blocks() -> AsyncIterator[list[ShareBlock]]:
+        yield [ShareBlock(collection().digest, "clinic", EVERYBODY, rows)]
+
     async with open_aio_channel(server.address, identity) as channel:
-        return await upload(channel, ShareBatch(collection().digest, "clinic", EVERYBODY, shares), 10)
+        return (await upload([channel], blocks(), 10))[0]
 
 
 def test_nobody_uploads_shares_in_the_name_of_another_party(deployment: Deployment) -> None:
@@ -185,12 +194,54 @@ def test_nobody_uploads_shares_in_the_name_of_another_party(deployment: Deployme
         closing(RemoteShareServers(parties, deployment.servers, 20, analyst)) as servers,
     ):
         servers.open(collection())
-        with pytest.raises(grpc.RpcError) as caught:
-            asyncio.run(uploaded(deployment.servers[0], deployment.identity("mallory")))
-        assert isinstance(error_of(caught.value, "server-0"), PolicyRefused)
-        assert servers.holdings(collection())[0].reports == 0
+        failure = asyncio.run(uploaded(deployment.servers[0], deployment.identity("mallory")))
+        assert isinstance(failure, grpc.RpcError)
+        assert isinstance(error_of(failure, "server-0"), PolicyRefused)
         counted = asyncio.run(uploaded(deployment.servers[0], deployment.identity("clinic")))
         assert counted == PEOPLE
+
+
+def test_a_collection_is_released_for_whoever_opened_it(deployment: Deployment) -> None:
+    analyst = deployment.identity("analyst")
+    with (
+        closing(deployment.parties(analyst)) as parties,
+        closing(RemoteShareServers(parties, deployment.servers, 20, analyst)) as servers,
+    ):
+        servers.open(collection())
+        with closing(
+            RemoteShareServers(parties, deployment.servers, 20, deployment.identity("mallory"))
+        ) as others:
+            others.open(collection())  # changes nothing
+            with pytest.raises(PolicyRefused):
+                others.agree(collection())
+            with pytest.raises(PolicyRefused):
+                others.release(collection(), bytes(32))
+        with pytest.raises(TooFewReports):
+            servers.agree(collection())
+
+
+def test_nobody_leads_a_collection_but_its_first_server(deployment: Deployment) -> None:
+    analyst = deployment.identity("analyst")
+    with (
+        closing(deployment.parties(analyst)) as parties,
+        closing(RemoteShareServers(parties, deployment.servers, 20, analyst)) as servers,
+    ):
+        servers.open(collection())
+    name = collection().digest
+    positions = pack_positions(np.arange(2, dtype=np.uint32))
+    calls = {
+        "CheckReports": pb.CheckReportsRequest(collection=name, verify_key=bytes(32), positions=positions),
+        "VoteOnReports": pb.VoteOnReportsRequest(collection=name, positions=positions, holds=b"\xc0"),
+        "CommitJob": pb.CommitJobRequest(collection=name, positions=positions, accepted=b"\xc0"),
+        "SealReports": pb.SealReportsRequest(collection=name),
+    }
+    for who in ("analyst", "clinic", "server-1"):
+        with open_channel(deployment.servers[1].address, deployment.identity(who)) as channel:
+            stub: Any = share_server_pb2_grpc.ShareServerServiceStub(channel)
+            for method, request_ in calls.items():
+                with pytest.raises(grpc.RpcError) as caught:
+                    getattr(stub, method)(request_, timeout=10)
+                assert isinstance(error_of(caught.value, "server-1"), PolicyRefused)
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,15 @@ from localdp.oracles.party import Party, Request
 from localdp.oracles.policy import Policy
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing.collection import Collection, Contributor
+from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.share_server import ShareServer
 from parties.agent.service import SERVICE_NAME as AGENT_SERVICE
 from parties.agent.service import AgentService
-from parties.coordinator import Peer, RemoteParties, RemoteShareServers
+from parties.coordinator import Peer, RemoteParties
+from parties.identity import Identity
 from parties.serving import start_server
+from parties.shares.collector import RemoteShareServers
 from parties.shares.service import SERVICE_NAME as SHARE_SERVICE
 from parties.shares.service import ShareService
 
@@ -78,7 +81,7 @@ def collection_of(holders: Sequence[Party], number: int = 0, **changes: Any) -> 
     fields: dict[str, Any] = {
         "collection_id": number.to_bytes(16, "big"),
         "query": "smoker",
-        "resolution": 1,
+        "encoding": Encoding.count(),
         "epsilon": ONE,
         "plan": NoisePlan.EACH_SERVER,
         "servers": ("server-0", "server-1"),
@@ -102,9 +105,9 @@ class Loopback:
         """Run something on the loop, and return its result."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(30)
 
-    def serve(self, service: str, servicer: Any, port: int = 0) -> str:
-        """Start a server for one service; returns its address."""
-        server, bound = self.run(start_server("127.0.0.1", port, [(service, servicer.register)]))
+    def serve(self, service: str, servicer: Any, port: int = 0, identity: Identity | None = None) -> str:
+        """Start a server for one service, with TLS if it has an identity; returns its address."""
+        server, bound = self.run(start_server("127.0.0.1", port, [(service, servicer.register)], identity))
         self._servers.append(server)
         if hasattr(servicer, "close"):
             self._closers.append(servicer.close)

@@ -58,6 +58,11 @@ LINES = [
     Entry(
         "marginals", lambda module, epsilon: module.HadamardMarginals(epsilon, 3), estimates_inputs=False
     ),
+    Entry(
+        "marginals",
+        lambda module, epsilon: module.HadamardMarginals(epsilon, 3, 2, labelled=True),
+        estimates_inputs=False,
+    ),
 ]
 
 ENTRIES = [entry for entry in LINES if find_spec(f"localdp.randomizers.{entry.module}")]

@@ -11,6 +11,7 @@ from localdp.errors import LocalDpError
 from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec, VerifyState
 from localdp.sharing.prio3 import xof as library_xof
 from localdp.sharing.prio3.batch.kernels import Mask, Octets
+from localdp.sharing.prio3.batch.sharding import BlockSharder
 from localdp.sharing.prio3.batch.verification import BlockState, BlockVerifier, rows
 from localdp.sharing.prio3.circuit import Gadget, Univariate, Vector
 from localdp.sharing.prio3.fields import FIELD64, FIELD128
@@ -120,10 +121,12 @@ def test_every_operation_of_a_vector_does_what_the_vector_says(name: str) -> Non
 class BlockReplay:
     """The servers' operations of a vector, on all of its reports at once."""
 
-    def __init__(self, prio3: Prio3, vector: dict[str, Any]) -> None:
+    def __init__(self, prio3: Prio3, vector: dict[str, Any], compiled: bool) -> None:
         self.prio3, self.vector, self.layout = prio3, vector, prio3.layout
         key, context = bytes.fromhex(vector["verify_key"]), bytes.fromhex(vector["ctx"])
-        self.servers = [BlockVerifier(prio3, key, context, j) for j in range(prio3.shares)]
+        self.servers = [
+            BlockVerifier(prio3, key, context, j, compiled=compiled) for j in range(prio3.shares)
+        ]
         self.states: dict[int, BlockState] = {}
         self.accepted: dict[int, Mask] = {}
         self.holds = np.ones(len(vector["reports"]), np.bool_)
@@ -160,10 +163,15 @@ class BlockReplay:
         return True
 
 
-@pytest.mark.parametrize("name", [name for name in names() if "HigherDegree" not in name])
-def test_a_block_of_reports_does_what_the_vector_says(name: str) -> None:
+BATCHED = [name for name in names() if "HigherDegree" not in name]
+BOTH = pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "compiled"])
+
+
+@BOTH
+@pytest.mark.parametrize("name", BATCHED)
+def test_a_block_of_reports_does_what_the_vector_says(name: str, compiled: bool) -> None:
     vector = named(name)
-    replay = BlockReplay(instance(name, vector), vector)
+    replay = BlockReplay(instance(name, vector), vector, compiled)
     order = ["verify_init", "verifier_shares_to_message", "verify_next", "aggregate"]
     steps = {
         (order.index(step["operation"]), step.get("aggregator_id", 0)): step["success"]
@@ -172,6 +180,24 @@ def test_a_block_of_reports_does_what_the_vector_says(name: str) -> None:
     }
     for (operation, server), success in sorted(steps.items()):
         assert getattr(replay, order[operation])(server) == success
+
+
+@BOTH
+@pytest.mark.parametrize("name", BATCHED)
+def test_a_block_of_measurements_is_sharded_as_the_vector_says(name: str, compiled: bool) -> None:
+    vector = named(name)
+    steps = [step for step in vector["operations"] if step["operation"] == "shard" and step["success"]]
+    sharded = {step.get("report_index", 0) for step in steps}
+    prio3, reports = instance(name, vector), [vector["reports"][i] for i in sorted(sharded)]
+    coins = [
+        rows([bytes.fromhex(report[key]) for report in reports], length)
+        for key, length in (("nonce", 16), ("rand", prio3.rand_bytes))
+    ]
+    sharder = BlockSharder(prio3, bytes.fromhex(vector["ctx"]), compiled=compiled)
+    public, inputs = sharder.shard([report["measurement"] for report in reports], *coins)
+    assert [row.tobytes().hex() for row in public] == [report["public_share"] for report in reports]
+    for j, matrix in enumerate(inputs):
+        assert [row.tobytes().hex() for row in matrix] == [report["input_shares"][j] for report in reports]
 
 
 def test_own_vectors_are_those_that_were_once_checked() -> None:

@@ -8,17 +8,41 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class EncodingKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ENCODING_KIND_UNSPECIFIED: _ClassVar[EncodingKind]
+    ENCODING_KIND_COUNT: _ClassVar[EncodingKind]
+    ENCODING_KIND_SUM: _ClassVar[EncodingKind]
+    ENCODING_KIND_HISTOGRAM: _ClassVar[EncodingKind]
+    ENCODING_KIND_MULTIHOT: _ClassVar[EncodingKind]
+    ENCODING_KIND_VECTOR: _ClassVar[EncodingKind]
+
+class Tier(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TIER_UNSPECIFIED: _ClassVar[Tier]
+    TIER_PRIO3: _ClassVar[Tier]
+    TIER_ADDITIVE: _ClassVar[Tier]
+
 class NoisePlan(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     NOISE_PLAN_UNSPECIFIED: _ClassVar[NoisePlan]
     NOISE_PLAN_EACH_SERVER: _ClassVar[NoisePlan]
     NOISE_PLAN_DIVIDED: _ClassVar[NoisePlan]
+ENCODING_KIND_UNSPECIFIED: EncodingKind
+ENCODING_KIND_COUNT: EncodingKind
+ENCODING_KIND_SUM: EncodingKind
+ENCODING_KIND_HISTOGRAM: EncodingKind
+ENCODING_KIND_MULTIHOT: EncodingKind
+ENCODING_KIND_VECTOR: EncodingKind
+TIER_UNSPECIFIED: Tier
+TIER_PRIO3: Tier
+TIER_ADDITIVE: Tier
 NOISE_PLAN_UNSPECIFIED: NoisePlan
 NOISE_PLAN_EACH_SERVER: NoisePlan
 NOISE_PLAN_DIVIDED: NoisePlan
 
 class Collection(_message.Message):
-    __slots__ = ("collection_id", "query", "resolution", "epsilon_nanonats", "noise_plan", "servers", "parties", "minimum_batch")
+    __slots__ = ("collection_id", "query", "resolution", "epsilon_nanonats", "noise_plan", "servers", "parties", "minimum_batch", "encoding", "tier", "keys", "tolerated")
     COLLECTION_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     RESOLUTION_FIELD_NUMBER: _ClassVar[int]
@@ -27,6 +51,10 @@ class Collection(_message.Message):
     SERVERS_FIELD_NUMBER: _ClassVar[int]
     PARTIES_FIELD_NUMBER: _ClassVar[int]
     MINIMUM_BATCH_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
+    TIER_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    TOLERATED_FIELD_NUMBER: _ClassVar[int]
     collection_id: bytes
     query: _query_pb2.Query
     resolution: int
@@ -35,7 +63,25 @@ class Collection(_message.Message):
     servers: _containers.RepeatedScalarFieldContainer[str]
     parties: _containers.RepeatedCompositeFieldContainer[Contributor]
     minimum_batch: int
-    def __init__(self, collection_id: _Optional[bytes] = ..., query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., resolution: _Optional[int] = ..., epsilon_nanonats: _Optional[int] = ..., noise_plan: _Optional[_Union[NoisePlan, str]] = ..., servers: _Optional[_Iterable[str]] = ..., parties: _Optional[_Iterable[_Union[Contributor, _Mapping]]] = ..., minimum_batch: _Optional[int] = ...) -> None: ...
+    encoding: Encoding
+    tier: Tier
+    keys: _containers.RepeatedScalarFieldContainer[bytes]
+    tolerated: int
+    def __init__(self, collection_id: _Optional[bytes] = ..., query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., resolution: _Optional[int] = ..., epsilon_nanonats: _Optional[int] = ..., noise_plan: _Optional[_Union[NoisePlan, str]] = ..., servers: _Optional[_Iterable[str]] = ..., parties: _Optional[_Iterable[_Union[Contributor, _Mapping]]] = ..., minimum_batch: _Optional[int] = ..., encoding: _Optional[_Union[Encoding, _Mapping]] = ..., tier: _Optional[_Union[Tier, str]] = ..., keys: _Optional[_Iterable[bytes]] = ..., tolerated: _Optional[int] = ...) -> None: ...
+
+class Encoding(_message.Message):
+    __slots__ = ("kind", "length", "bound", "sensitivity", "weight")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_FIELD_NUMBER: _ClassVar[int]
+    BOUND_FIELD_NUMBER: _ClassVar[int]
+    SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    kind: EncodingKind
+    length: int
+    bound: int
+    sensitivity: int
+    weight: int
+    def __init__(self, kind: _Optional[_Union[EncodingKind, str]] = ..., length: _Optional[int] = ..., bound: _Optional[int] = ..., sensitivity: _Optional[int] = ..., weight: _Optional[int] = ...) -> None: ...
 
 class Contributor(_message.Message):
     __slots__ = ("name", "people")

@@ -27,27 +27,32 @@ from parties.wire.v1 import collection_pb2 as parties_dot_wire_dot_v1_dot_collec
 from parties.wire.v1 import query_pb2 as parties_dot_wire_dot_v1_dot_query__pb2
 from parties.wire.v1 import randomizer_pb2 as parties_dot_wire_dot_v1_dot_randomizer__pb2
 from parties.wire.v1 import schema_pb2 as parties_dot_wire_dot_v1_dot_schema__pb2
+from parties.wire.v1 import share_server_pb2 as parties_dot_wire_dot_v1_dot_share__server__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cparties/wire/v1/oracle.proto\x12\x0fparties.wire.v1\x1a\x1cparties/wire/v1/cohort.proto\x1a parties/wire/v1/collection.proto\x1a\x1bparties/wire/v1/query.proto\x1a parties/wire/v1/randomizer.proto\x1a\x1cparties/wire/v1/schema.proto\"\x11\n\x0f\x44\x65scribeRequest\"\xab\x01\n\x10\x44\x65scribeResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06people\x18\x02 \x01(\x04\x12\'\n\x06schema\x18\x03 \x01(\x0b\x32\x17.parties.wire.v1.Schema\x12\x17\n\x0f\x62udget_nanonats\x18\x04 \x01(\x04\x12 \n\x18largest_request_nanonats\x18\x05 \x01(\x04\x12\x15\n\rshare_servers\x18\x06 \x03(\t\"\xa7\x01\n\x10RandomizeRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\x0c\x12%\n\x05query\x18\x02 \x01(\x0b\x32\x16.parties.wire.v1.Query\x12/\n\nrandomizer\x18\x03 \x01(\x0b\x32\x1b.parties.wire.v1.Randomizer\x12\'\n\x06\x63ohort\x18\x04 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\"4\n\x11RandomizeResponse\x12\x0f\n\x07reports\x18\x01 \x01(\r\x12\x0e\n\x06packed\x18\x02 \x01(\x0c\"m\n\x11\x43ontributeRequest\x12/\n\ncollection\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Collection\x12\'\n\x06\x63ohort\x18\x02 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\"%\n\x12\x43ontributeResponse\x12\x0f\n\x07\x63ounted\x18\x01 \x01(\x04\x32\x9c\x02\n\x1cLocalRandomizerOracleService\x12O\n\x08\x44\x65scribe\x12 .parties.wire.v1.DescribeRequest\x1a!.parties.wire.v1.DescribeResponse\x12T\n\tRandomize\x12!.parties.wire.v1.RandomizeRequest\x1a\".parties.wire.v1.RandomizeResponse0\x01\x12U\n\nContribute\x12\".parties.wire.v1.ContributeRequest\x1a#.parties.wire.v1.ContributeResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cparties/wire/v1/oracle.proto\x12\x0fparties.wire.v1\x1a\x1cparties/wire/v1/cohort.proto\x1a parties/wire/v1/collection.proto\x1a\x1bparties/wire/v1/query.proto\x1a parties/wire/v1/randomizer.proto\x1a\x1cparties/wire/v1/schema.proto\x1a\"parties/wire/v1/share_server.proto\"\x11\n\x0f\x44\x65scribeRequest\"\xab\x01\n\x10\x44\x65scribeResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06people\x18\x02 \x01(\x04\x12\'\n\x06schema\x18\x03 \x01(\x0b\x32\x17.parties.wire.v1.Schema\x12\x17\n\x0f\x62udget_nanonats\x18\x04 \x01(\x04\x12 \n\x18largest_request_nanonats\x18\x05 \x01(\x04\x12\x15\n\rshare_servers\x18\x06 \x03(\t\"\xa7\x01\n\x10RandomizeRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\x0c\x12%\n\x05query\x18\x02 \x01(\x0b\x32\x16.parties.wire.v1.Query\x12/\n\nrandomizer\x18\x03 \x01(\x0b\x32\x1b.parties.wire.v1.Randomizer\x12\'\n\x06\x63ohort\x18\x04 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\"4\n\x11RandomizeResponse\x12\x0f\n\x07reports\x18\x01 \x01(\r\x12\x0e\n\x06packed\x18\x02 \x01(\x0c\"m\n\x11\x43ontributeRequest\x12/\n\ncollection\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Collection\x12\'\n\x06\x63ohort\x18\x02 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\"s\n\x17\x43ontributeSealedRequest\x12/\n\ncollection\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Collection\x12\'\n\x06\x63ohort\x18\x02 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\"`\n\x18\x43ontributeSealedResponse\x12\x0e\n\x06server\x18\x01 \x01(\r\x12\x34\n\x06upload\x18\x02 \x01(\x0b\x32$.parties.wire.v1.UploadSealedRequest\"%\n\x12\x43ontributeResponse\x12\x0f\n\x07\x63ounted\x18\x01 \x01(\x04\x32\x87\x03\n\x1cLocalRandomizerOracleService\x12O\n\x08\x44\x65scribe\x12 .parties.wire.v1.DescribeRequest\x1a!.parties.wire.v1.DescribeResponse\x12T\n\tRandomize\x12!.parties.wire.v1.RandomizeRequest\x1a\".parties.wire.v1.RandomizeResponse0\x01\x12U\n\nContribute\x12\".parties.wire.v1.ContributeRequest\x1a#.parties.wire.v1.ContributeResponse\x12i\n\x10\x43ontributeSealed\x12(.parties.wire.v1.ContributeSealedRequest\x1a).parties.wire.v1.ContributeSealedResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'parties.wire.v1.oracle_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DESCRIBEREQUEST']._serialized_start=206
-  _globals['_DESCRIBEREQUEST']._serialized_end=223
-  _globals['_DESCRIBERESPONSE']._serialized_start=226
-  _globals['_DESCRIBERESPONSE']._serialized_end=397
-  _globals['_RANDOMIZEREQUEST']._serialized_start=400
-  _globals['_RANDOMIZEREQUEST']._serialized_end=567
-  _globals['_RANDOMIZERESPONSE']._serialized_start=569
-  _globals['_RANDOMIZERESPONSE']._serialized_end=621
-  _globals['_CONTRIBUTEREQUEST']._serialized_start=623
-  _globals['_CONTRIBUTEREQUEST']._serialized_end=732
-  _globals['_CONTRIBUTERESPONSE']._serialized_start=734
-  _globals['_CONTRIBUTERESPONSE']._serialized_end=771
-  _globals['_LOCALRANDOMIZERORACLESERVICE']._serialized_start=774
-  _globals['_LOCALRANDOMIZERORACLESERVICE']._serialized_end=1058
+  _globals['_DESCRIBEREQUEST']._serialized_start=242
+  _globals['_DESCRIBEREQUEST']._serialized_end=259
+  _globals['_DESCRIBERESPONSE']._serialized_start=262
+  _globals['_DESCRIBERESPONSE']._serialized_end=433
+  _globals['_RANDOMIZEREQUEST']._serialized_start=436
+  _globals['_RANDOMIZEREQUEST']._serialized_end=603
+  _globals['_RANDOMIZERESPONSE']._serialized_start=605
+  _globals['_RANDOMIZERESPONSE']._serialized_end=657
+  _globals['_CONTRIBUTEREQUEST']._serialized_start=659
+  _globals['_CONTRIBUTEREQUEST']._serialized_end=768
+  _globals['_CONTRIBUTESEALEDREQUEST']._serialized_start=770
+  _globals['_CONTRIBUTESEALEDREQUEST']._serialized_end=885
+  _globals['_CONTRIBUTESEALEDRESPONSE']._serialized_start=887
+  _globals['_CONTRIBUTESEALEDRESPONSE']._serialized_end=983
+  _globals['_CONTRIBUTERESPONSE']._serialized_start=985
+  _globals['_CONTRIBUTERESPONSE']._serialized_end=1022
+  _globals['_LOCALRANDOMIZERORACLESERVICE']._serialized_start=1025
+  _globals['_LOCALRANDOMIZERORACLESERVICE']._serialized_end=1416
 # @@protoc_insertion_point(module_scope)

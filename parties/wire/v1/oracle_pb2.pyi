@@ -3,6 +3,7 @@ from parties.wire.v1 import collection_pb2 as _collection_pb2
 from parties.wire.v1 import query_pb2 as _query_pb2
 from parties.wire.v1 import randomizer_pb2 as _randomizer_pb2
 from parties.wire.v1 import schema_pb2 as _schema_pb2
+from parties.wire.v1 import share_server_pb2 as _share_server_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -58,6 +59,22 @@ class ContributeRequest(_message.Message):
     collection: _collection_pb2.Collection
     cohort: _cohort_pb2.Cohort
     def __init__(self, collection: _Optional[_Union[_collection_pb2.Collection, _Mapping]] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ...) -> None: ...
+
+class ContributeSealedRequest(_message.Message):
+    __slots__ = ("collection", "cohort")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    COHORT_FIELD_NUMBER: _ClassVar[int]
+    collection: _collection_pb2.Collection
+    cohort: _cohort_pb2.Cohort
+    def __init__(self, collection: _Optional[_Union[_collection_pb2.Collection, _Mapping]] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ...) -> None: ...
+
+class ContributeSealedResponse(_message.Message):
+    __slots__ = ("server", "upload")
+    SERVER_FIELD_NUMBER: _ClassVar[int]
+    UPLOAD_FIELD_NUMBER: _ClassVar[int]
+    server: int
+    upload: _share_server_pb2.UploadSealedRequest
+    def __init__(self, server: _Optional[int] = ..., upload: _Optional[_Union[_share_server_pb2.UploadSealedRequest, _Mapping]] = ...) -> None: ...
 
 class ContributeResponse(_message.Message):
     __slots__ = ("counted",)

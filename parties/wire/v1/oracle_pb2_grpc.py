@@ -55,6 +55,11 @@ class LocalRandomizerOracleServiceStub:
                 request_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeRequest.SerializeToString,
                 response_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeResponse.FromString,
                 _registered_method=True)
+        self.ContributeSealed = channel.unary_stream(
+                '/parties.wire.v1.LocalRandomizerOracleService/ContributeSealed',
+                request_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedResponse.FromString,
+                _registered_method=True)
 
 
 class LocalRandomizerOracleServiceServicer:
@@ -88,6 +93,14 @@ class LocalRandomizerOracleServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ContributeSealed(self, request, context):
+        """The same for a party that cannot reach the share servers: the shares come back to the caller, who carries them, sealed to each
+        server's key; refused if the collection has a key that the party does not know.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LocalRandomizerOracleServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -105,6 +118,11 @@ def add_LocalRandomizerOracleServiceServicer_to_server(servicer, server):
                     servicer.Contribute,
                     request_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeRequest.FromString,
                     response_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeResponse.SerializeToString,
+            ),
+            'ContributeSealed': grpc.unary_stream_rpc_method_handler(
+                    servicer.ContributeSealed,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -194,6 +212,33 @@ class LocalRandomizerOracleService:
             '/parties.wire.v1.LocalRandomizerOracleService/Contribute',
             parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeRequest.SerializeToString,
             parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ContributeSealed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/parties.wire.v1.LocalRandomizerOracleService/ContributeSealed',
+            parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedResponse.FromString,
             options,
             channel_credentials,
             insecure,

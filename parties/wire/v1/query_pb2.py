@@ -24,29 +24,47 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bparties/wire/v1/query.proto\x12\x0fparties.wire.v1\"2\n\x05Query\x12)\n\x04root\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\"\xd7\x03\n\nExpression\x12\x10\n\x06\x63olumn\x18\x01 \x01(\tH\x00\x12+\n\x06number\x18\x02 \x01(\x0b\x32\x19.parties.wire.v1.RationalH\x00\x12\x0f\n\x05label\x18\x03 \x01(\tH\x00\x12\x0f\n\x05truth\x18\x04 \x01(\x08H\x00\x12+\n\x07\x63ompare\x18\x05 \x01(\x0b\x32\x18.parties.wire.v1.CompareH\x00\x12)\n\x06member\x18\x06 \x01(\x0b\x32\x17.parties.wire.v1.MemberH\x00\x12(\n\x03\x61ll\x18\x07 \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12(\n\x03\x61ny\x18\x08 \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12/\n\x08negation\x18\t \x01(\x0b\x32\x1b.parties.wire.v1.ExpressionH\x00\x12)\n\x06linear\x18\n \x01(\x0b\x32\x17.parties.wire.v1.LinearH\x00\x12+\n\x04\x63lip\x18\x0b \x01(\x0b\x32\x1b.parties.wire.v1.ExpressionH\x00\x12+\n\x06vector\x18\x0c \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x42\x06\n\x04node\"2\n\x08Rational\x12\x11\n\tnumerator\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65nominator\x18\x02 \x01(\t\"\x91\x01\n\x07\x43ompare\x12/\n\ncomparison\x18\x01 \x01(\x0e\x32\x1b.parties.wire.v1.Comparison\x12)\n\x04left\x18\x02 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\x12*\n\x05right\x18\x03 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\"(\n\x06Member\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x0e\n\x06labels\x18\x02 \x03(\t\"9\n\x08Operands\x12-\n\x08operands\x18\x01 \x03(\x0b\x32\x1b.parties.wire.v1.Expression\"[\n\x06Linear\x12+\n\x08\x63onstant\x18\x01 \x01(\x0b\x32\x19.parties.wire.v1.Rational\x12$\n\x05terms\x18\x02 \x03(\x0b\x32\x15.parties.wire.v1.Term\"F\n\x04Term\x12.\n\x0b\x63oefficient\x18\x01 \x01(\x0b\x32\x19.parties.wire.v1.Rational\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\t*\xb6\x01\n\nComparison\x12\x1a\n\x16\x43OMPARISON_UNSPECIFIED\x10\x00\x12\x14\n\x10\x43OMPARISON_EQUAL\x10\x01\x12\x18\n\x14\x43OMPARISON_NOT_EQUAL\x10\x02\x12\x13\n\x0f\x43OMPARISON_LESS\x10\x03\x12\x16\n\x12\x43OMPARISON_AT_MOST\x10\x04\x12\x16\n\x12\x43OMPARISON_GREATER\x10\x05\x12\x17\n\x13\x43OMPARISON_AT_LEAST\x10\x06\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bparties/wire/v1/query.proto\x12\x0fparties.wire.v1\"2\n\x05Query\x12)\n\x04root\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\"\xf2\x07\n\nExpression\x12\x10\n\x06\x63olumn\x18\x01 \x01(\tH\x00\x12+\n\x06number\x18\x02 \x01(\x0b\x32\x19.parties.wire.v1.RationalH\x00\x12\x0f\n\x05label\x18\x03 \x01(\tH\x00\x12\x0f\n\x05truth\x18\x04 \x01(\x08H\x00\x12+\n\x07\x63ompare\x18\x05 \x01(\x0b\x32\x18.parties.wire.v1.CompareH\x00\x12)\n\x06member\x18\x06 \x01(\x0b\x32\x17.parties.wire.v1.MemberH\x00\x12(\n\x03\x61ll\x18\x07 \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12(\n\x03\x61ny\x18\x08 \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12/\n\x08negation\x18\t \x01(\x0b\x32\x1b.parties.wire.v1.ExpressionH\x00\x12)\n\x06linear\x18\n \x01(\x0b\x32\x17.parties.wire.v1.LinearH\x00\x12+\n\x04\x63lip\x18\x0b \x01(\x0b\x32\x1b.parties.wire.v1.ExpressionH\x00\x12+\n\x06vector\x18\x0c \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12+\n\x06parity\x18\r \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12\x36\n\rdecision_list\x18\x0e \x01(\x0b\x32\x1d.parties.wire.v1.DecisionListH\x00\x12*\n\x05which\x18\x0f \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12*\n\x05\x63\x65lls\x18\x10 \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12+\n\x07nearest\x18\x11 \x01(\x0b\x32\x18.parties.wire.v1.NearestH\x00\x12)\n\x04\x62\x61ll\x18\x12 \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12+\n\x06sphere\x18\x13 \x01(\x0b\x32\x19.parties.wire.v1.OperandsH\x00\x12)\n\x06signed\x18\x14 \x01(\x0b\x32\x17.parties.wire.v1.SignedH\x00\x12+\n\x07moments\x18\x15 \x01(\x0b\x32\x18.parties.wire.v1.MomentsH\x00\x12-\n\x08gradient\x18\x16 \x01(\x0b\x32\x19.parties.wire.v1.GradientH\x00\x12!\n\x02\x61t\x18\x17 \x01(\x0b\x32\x13.parties.wire.v1.AtH\x00\x12-\n\x08parities\x18\x18 \x01(\x0b\x32\x19.parties.wire.v1.ParitiesH\x00\x42\x06\n\x04node\"2\n\x08Rational\x12\x11\n\tnumerator\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65nominator\x18\x02 \x01(\t\"\x91\x01\n\x07\x43ompare\x12/\n\ncomparison\x18\x01 \x01(\x0e\x32\x1b.parties.wire.v1.Comparison\x12)\n\x04left\x18\x02 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\x12*\n\x05right\x18\x03 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\"(\n\x06Member\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x0e\n\x06labels\x18\x02 \x03(\t\"9\n\x08Operands\x12-\n\x08operands\x18\x01 \x03(\x0b\x32\x1b.parties.wire.v1.Expression\"[\n\x06Linear\x12+\n\x08\x63onstant\x18\x01 \x01(\x0b\x32\x19.parties.wire.v1.Rational\x12$\n\x05terms\x18\x02 \x03(\x0b\x32\x15.parties.wire.v1.Term\"F\n\x04Term\x12.\n\x0b\x63oefficient\x18\x01 \x01(\x0b\x32\x19.parties.wire.v1.Rational\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\t\"\x9c\x01\n\x0c\x44\x65\x63isionList\x12/\n\nconditions\x18\x01 \x03(\x0b\x32\x1b.parties.wire.v1.Expression\x12+\n\x06values\x18\x02 \x03(\x0b\x32\x1b.parties.wire.v1.Expression\x12.\n\totherwise\x18\x03 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\"7\n\x05Point\x12.\n\x0b\x63oordinates\x18\x01 \x03(\x0b\x32\x19.parties.wire.v1.Rational\"_\n\x07Nearest\x12+\n\x06vector\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\x12\'\n\x07\x63\x65ntres\x18\x02 \x03(\x0b\x32\x16.parties.wire.v1.Point\"e\n\x06Signed\x12.\n\tcondition\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\x12+\n\x06vector\x18\x02 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\"c\n\x07Moments\x12+\n\x06vector\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\x12+\n\x06target\x18\x02 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\"\xb0\x01\n\x08Gradient\x12#\n\x04loss\x18\x01 \x01(\x0e\x32\x15.parties.wire.v1.Loss\x12%\n\x05point\x18\x02 \x01(\x0b\x32\x16.parties.wire.v1.Point\x12+\n\x06vector\x18\x03 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\x12+\n\x06target\x18\x04 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\"`\n\x02\x41t\x12-\n\x08\x63\x61tegory\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\x12+\n\x06vector\x18\x02 \x01(\x0b\x32\x1b.parties.wire.v1.Expression\"v\n\x08Parities\x12\r\n\x05order\x18\x01 \x01(\r\x12/\n\nconditions\x18\x02 \x03(\x0b\x32\x1b.parties.wire.v1.Expression\x12*\n\x05label\x18\x03 \x01(\x0b\x32\x1b.parties.wire.v1.Expression*\xb6\x01\n\nComparison\x12\x1a\n\x16\x43OMPARISON_UNSPECIFIED\x10\x00\x12\x14\n\x10\x43OMPARISON_EQUAL\x10\x01\x12\x18\n\x14\x43OMPARISON_NOT_EQUAL\x10\x02\x12\x13\n\x0f\x43OMPARISON_LESS\x10\x03\x12\x16\n\x12\x43OMPARISON_AT_MOST\x10\x04\x12\x16\n\x12\x43OMPARISON_GREATER\x10\x05\x12\x17\n\x13\x43OMPARISON_AT_LEAST\x10\x06*e\n\x04Loss\x12\x14\n\x10LOSS_UNSPECIFIED\x10\x00\x12\x11\n\rLOSS_LOGISTIC\x10\x01\x12\x0e\n\nLOSS_HINGE\x10\x02\x12\x10\n\x0cLOSS_SQUARED\x10\x03\x12\x12\n\x0eLOSS_MADABOOST\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'parties.wire.v1.query_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_COMPARISON']._serialized_start=1041
-  _globals['_COMPARISON']._serialized_end=1223
+  _globals['_COMPARISON']._serialized_start=2494
+  _globals['_COMPARISON']._serialized_end=2676
+  _globals['_LOSS']._serialized_start=2678
+  _globals['_LOSS']._serialized_end=2779
   _globals['_QUERY']._serialized_start=48
   _globals['_QUERY']._serialized_end=98
   _globals['_EXPRESSION']._serialized_start=101
-  _globals['_EXPRESSION']._serialized_end=572
-  _globals['_RATIONAL']._serialized_start=574
-  _globals['_RATIONAL']._serialized_end=624
-  _globals['_COMPARE']._serialized_start=627
-  _globals['_COMPARE']._serialized_end=772
-  _globals['_MEMBER']._serialized_start=774
-  _globals['_MEMBER']._serialized_end=814
-  _globals['_OPERANDS']._serialized_start=816
-  _globals['_OPERANDS']._serialized_end=873
-  _globals['_LINEAR']._serialized_start=875
-  _globals['_LINEAR']._serialized_end=966
-  _globals['_TERM']._serialized_start=968
-  _globals['_TERM']._serialized_end=1038
+  _globals['_EXPRESSION']._serialized_end=1111
+  _globals['_RATIONAL']._serialized_start=1113
+  _globals['_RATIONAL']._serialized_end=1163
+  _globals['_COMPARE']._serialized_start=1166
+  _globals['_COMPARE']._serialized_end=1311
+  _globals['_MEMBER']._serialized_start=1313
+  _globals['_MEMBER']._serialized_end=1353
+  _globals['_OPERANDS']._serialized_start=1355
+  _globals['_OPERANDS']._serialized_end=1412
+  _globals['_LINEAR']._serialized_start=1414
+  _globals['_LINEAR']._serialized_end=1505
+  _globals['_TERM']._serialized_start=1507
+  _globals['_TERM']._serialized_end=1577
+  _globals['_DECISIONLIST']._serialized_start=1580
+  _globals['_DECISIONLIST']._serialized_end=1736
+  _globals['_POINT']._serialized_start=1738
+  _globals['_POINT']._serialized_end=1793
+  _globals['_NEAREST']._serialized_start=1795
+  _globals['_NEAREST']._serialized_end=1890
+  _globals['_SIGNED']._serialized_start=1892
+  _globals['_SIGNED']._serialized_end=1993
+  _globals['_MOMENTS']._serialized_start=1995
+  _globals['_MOMENTS']._serialized_end=2094
+  _globals['_GRADIENT']._serialized_start=2097
+  _globals['_GRADIENT']._serialized_end=2273
+  _globals['_AT']._serialized_start=2275
+  _globals['_AT']._serialized_end=2371
+  _globals['_PARITIES']._serialized_start=2373
+  _globals['_PARITIES']._serialized_end=2491
 # @@protoc_insertion_point(module_scope)

@@ -16,6 +16,14 @@ class Comparison(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     COMPARISON_AT_MOST: _ClassVar[Comparison]
     COMPARISON_GREATER: _ClassVar[Comparison]
     COMPARISON_AT_LEAST: _ClassVar[Comparison]
+
+class Loss(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LOSS_UNSPECIFIED: _ClassVar[Loss]
+    LOSS_LOGISTIC: _ClassVar[Loss]
+    LOSS_HINGE: _ClassVar[Loss]
+    LOSS_SQUARED: _ClassVar[Loss]
+    LOSS_MADABOOST: _ClassVar[Loss]
 COMPARISON_UNSPECIFIED: Comparison
 COMPARISON_EQUAL: Comparison
 COMPARISON_NOT_EQUAL: Comparison
@@ -23,6 +31,11 @@ COMPARISON_LESS: Comparison
 COMPARISON_AT_MOST: Comparison
 COMPARISON_GREATER: Comparison
 COMPARISON_AT_LEAST: Comparison
+LOSS_UNSPECIFIED: Loss
+LOSS_LOGISTIC: Loss
+LOSS_HINGE: Loss
+LOSS_SQUARED: Loss
+LOSS_MADABOOST: Loss
 
 class Query(_message.Message):
     __slots__ = ("root",)
@@ -31,7 +44,7 @@ class Query(_message.Message):
     def __init__(self, root: _Optional[_Union[Expression, _Mapping]] = ...) -> None: ...
 
 class Expression(_message.Message):
-    __slots__ = ("column", "number", "label", "truth", "compare", "member", "all", "any", "negation", "linear", "clip", "vector")
+    __slots__ = ("column", "number", "label", "truth", "compare", "member", "all", "any", "negation", "linear", "clip", "vector", "parity", "decision_list", "which", "cells", "nearest", "ball", "sphere", "signed", "moments", "gradient", "at", "parities")
     COLUMN_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     LABEL_FIELD_NUMBER: _ClassVar[int]
@@ -44,6 +57,18 @@ class Expression(_message.Message):
     LINEAR_FIELD_NUMBER: _ClassVar[int]
     CLIP_FIELD_NUMBER: _ClassVar[int]
     VECTOR_FIELD_NUMBER: _ClassVar[int]
+    PARITY_FIELD_NUMBER: _ClassVar[int]
+    DECISION_LIST_FIELD_NUMBER: _ClassVar[int]
+    WHICH_FIELD_NUMBER: _ClassVar[int]
+    CELLS_FIELD_NUMBER: _ClassVar[int]
+    NEAREST_FIELD_NUMBER: _ClassVar[int]
+    BALL_FIELD_NUMBER: _ClassVar[int]
+    SPHERE_FIELD_NUMBER: _ClassVar[int]
+    SIGNED_FIELD_NUMBER: _ClassVar[int]
+    MOMENTS_FIELD_NUMBER: _ClassVar[int]
+    GRADIENT_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
+    PARITIES_FIELD_NUMBER: _ClassVar[int]
     column: str
     number: Rational
     label: str
@@ -56,7 +81,19 @@ class Expression(_message.Message):
     linear: Linear
     clip: Expression
     vector: Operands
-    def __init__(self, column: _Optional[str] = ..., number: _Optional[_Union[Rational, _Mapping]] = ..., label: _Optional[str] = ..., truth: _Optional[bool] = ..., compare: _Optional[_Union[Compare, _Mapping]] = ..., member: _Optional[_Union[Member, _Mapping]] = ..., all: _Optional[_Union[Operands, _Mapping]] = ..., any: _Optional[_Union[Operands, _Mapping]] = ..., negation: _Optional[_Union[Expression, _Mapping]] = ..., linear: _Optional[_Union[Linear, _Mapping]] = ..., clip: _Optional[_Union[Expression, _Mapping]] = ..., vector: _Optional[_Union[Operands, _Mapping]] = ...) -> None: ...
+    parity: Operands
+    decision_list: DecisionList
+    which: Operands
+    cells: Operands
+    nearest: Nearest
+    ball: Operands
+    sphere: Operands
+    signed: Signed
+    moments: Moments
+    gradient: Gradient
+    at: At
+    parities: Parities
+    def __init__(self, column: _Optional[str] = ..., number: _Optional[_Union[Rational, _Mapping]] = ..., label: _Optional[str] = ..., truth: _Optional[bool] = ..., compare: _Optional[_Union[Compare, _Mapping]] = ..., member: _Optional[_Union[Member, _Mapping]] = ..., all: _Optional[_Union[Operands, _Mapping]] = ..., any: _Optional[_Union[Operands, _Mapping]] = ..., negation: _Optional[_Union[Expression, _Mapping]] = ..., linear: _Optional[_Union[Linear, _Mapping]] = ..., clip: _Optional[_Union[Expression, _Mapping]] = ..., vector: _Optional[_Union[Operands, _Mapping]] = ..., parity: _Optional[_Union[Operands, _Mapping]] = ..., decision_list: _Optional[_Union[DecisionList, _Mapping]] = ..., which: _Optional[_Union[Operands, _Mapping]] = ..., cells: _Optional[_Union[Operands, _Mapping]] = ..., nearest: _Optional[_Union[Nearest, _Mapping]] = ..., ball: _Optional[_Union[Operands, _Mapping]] = ..., sphere: _Optional[_Union[Operands, _Mapping]] = ..., signed: _Optional[_Union[Signed, _Mapping]] = ..., moments: _Optional[_Union[Moments, _Mapping]] = ..., gradient: _Optional[_Union[Gradient, _Mapping]] = ..., at: _Optional[_Union[At, _Mapping]] = ..., parities: _Optional[_Union[Parities, _Mapping]] = ...) -> None: ...
 
 class Rational(_message.Message):
     __slots__ = ("numerator", "denominator")
@@ -105,3 +142,73 @@ class Term(_message.Message):
     coefficient: Rational
     column: str
     def __init__(self, coefficient: _Optional[_Union[Rational, _Mapping]] = ..., column: _Optional[str] = ...) -> None: ...
+
+class DecisionList(_message.Message):
+    __slots__ = ("conditions", "values", "otherwise")
+    CONDITIONS_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    OTHERWISE_FIELD_NUMBER: _ClassVar[int]
+    conditions: _containers.RepeatedCompositeFieldContainer[Expression]
+    values: _containers.RepeatedCompositeFieldContainer[Expression]
+    otherwise: Expression
+    def __init__(self, conditions: _Optional[_Iterable[_Union[Expression, _Mapping]]] = ..., values: _Optional[_Iterable[_Union[Expression, _Mapping]]] = ..., otherwise: _Optional[_Union[Expression, _Mapping]] = ...) -> None: ...
+
+class Point(_message.Message):
+    __slots__ = ("coordinates",)
+    COORDINATES_FIELD_NUMBER: _ClassVar[int]
+    coordinates: _containers.RepeatedCompositeFieldContainer[Rational]
+    def __init__(self, coordinates: _Optional[_Iterable[_Union[Rational, _Mapping]]] = ...) -> None: ...
+
+class Nearest(_message.Message):
+    __slots__ = ("vector", "centres")
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    CENTRES_FIELD_NUMBER: _ClassVar[int]
+    vector: Expression
+    centres: _containers.RepeatedCompositeFieldContainer[Point]
+    def __init__(self, vector: _Optional[_Union[Expression, _Mapping]] = ..., centres: _Optional[_Iterable[_Union[Point, _Mapping]]] = ...) -> None: ...
+
+class Signed(_message.Message):
+    __slots__ = ("condition", "vector")
+    CONDITION_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    condition: Expression
+    vector: Expression
+    def __init__(self, condition: _Optional[_Union[Expression, _Mapping]] = ..., vector: _Optional[_Union[Expression, _Mapping]] = ...) -> None: ...
+
+class Moments(_message.Message):
+    __slots__ = ("vector", "target")
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    vector: Expression
+    target: Expression
+    def __init__(self, vector: _Optional[_Union[Expression, _Mapping]] = ..., target: _Optional[_Union[Expression, _Mapping]] = ...) -> None: ...
+
+class Gradient(_message.Message):
+    __slots__ = ("loss", "point", "vector", "target")
+    LOSS_FIELD_NUMBER: _ClassVar[int]
+    POINT_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    loss: Loss
+    point: Point
+    vector: Expression
+    target: Expression
+    def __init__(self, loss: _Optional[_Union[Loss, str]] = ..., point: _Optional[_Union[Point, _Mapping]] = ..., vector: _Optional[_Union[Expression, _Mapping]] = ..., target: _Optional[_Union[Expression, _Mapping]] = ...) -> None: ...
+
+class At(_message.Message):
+    __slots__ = ("category", "vector")
+    CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    category: Expression
+    vector: Expression
+    def __init__(self, category: _Optional[_Union[Expression, _Mapping]] = ..., vector: _Optional[_Union[Expression, _Mapping]] = ...) -> None: ...
+
+class Parities(_message.Message):
+    __slots__ = ("order", "conditions", "label")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    CONDITIONS_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    order: int
+    conditions: _containers.RepeatedCompositeFieldContainer[Expression]
+    label: Expression
+    def __init__(self, order: _Optional[int] = ..., conditions: _Optional[_Iterable[_Union[Expression, _Mapping]]] = ..., label: _Optional[_Union[Expression, _Mapping]] = ...) -> None: ...

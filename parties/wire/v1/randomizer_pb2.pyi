@@ -213,14 +213,16 @@ class HierarchicalRanges(_message.Message):
     def __init__(self, epsilon_nanonats: _Optional[int] = ..., inputs: _Optional[int] = ..., branching: _Optional[int] = ...) -> None: ...
 
 class HadamardMarginals(_message.Message):
-    __slots__ = ("epsilon_nanonats", "bits", "order")
+    __slots__ = ("epsilon_nanonats", "bits", "order", "labelled")
     EPSILON_NANONATS_FIELD_NUMBER: _ClassVar[int]
     BITS_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
+    LABELLED_FIELD_NUMBER: _ClassVar[int]
     epsilon_nanonats: int
     bits: int
     order: int
-    def __init__(self, epsilon_nanonats: _Optional[int] = ..., bits: _Optional[int] = ..., order: _Optional[int] = ...) -> None: ...
+    labelled: bool
+    def __init__(self, epsilon_nanonats: _Optional[int] = ..., bits: _Optional[int] = ..., order: _Optional[int] = ..., labelled: _Optional[bool] = ...) -> None: ...
 
 class RapporRounds(_message.Message):
     __slots__ = ("flip", "low", "high")

@@ -26,29 +26,59 @@ from parties.wire.v1 import cohort_pb2 as parties_dot_wire_dot_v1_dot_cohort__pb
 from parties.wire.v1 import collection_pb2 as parties_dot_wire_dot_v1_dot_collection__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"parties/wire/v1/share_server.proto\x12\x0fparties.wire.v1\x1a\x1cparties/wire/v1/cohort.proto\x1a parties/wire/v1/collection.proto\"H\n\x15OpenCollectionRequest\x12/\n\ncollection\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Collection\"(\n\x16OpenCollectionResponse\x12\x0e\n\x06\x64igest\x18\x01 \x01(\x0c\"q\n\x13UploadSharesRequest\x12\x12\n\ncollection\x18\x01 \x01(\x0c\x12\r\n\x05party\x18\x02 \x01(\t\x12\'\n\x06\x63ohort\x18\x03 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\x12\x0e\n\x06shares\x18\x04 \x01(\x0c\"\'\n\x14UploadSharesResponse\x12\x0f\n\x07\x63ounted\x18\x01 \x01(\x04\"\'\n\x11GetHoldingRequest\x12\x12\n\ncollection\x18\x01 \x01(\x0c\"7\n\x12GetHoldingResponse\x12\x0f\n\x07reports\x18\x01 \x01(\x04\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x0c\"6\n\x0eReleaseRequest\x12\x12\n\ncollection\x18\x01 \x01(\x0c\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x0c\"$\n\x0fReleaseResponse\x12\x11\n\tnoisy_sum\x18\x01 \x01(\x06\x32\xfb\x02\n\x12ShareServerService\x12\x61\n\x0eOpenCollection\x12&.parties.wire.v1.OpenCollectionRequest\x1a\'.parties.wire.v1.OpenCollectionResponse\x12]\n\x0cUploadShares\x12$.parties.wire.v1.UploadSharesRequest\x1a%.parties.wire.v1.UploadSharesResponse(\x01\x12U\n\nGetHolding\x12\".parties.wire.v1.GetHoldingRequest\x1a#.parties.wire.v1.GetHoldingResponse\x12L\n\x07Release\x12\x1f.parties.wire.v1.ReleaseRequest\x1a .parties.wire.v1.ReleaseResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"parties/wire/v1/share_server.proto\x12\x0fparties.wire.v1\x1a\x1cparties/wire/v1/cohort.proto\x1a parties/wire/v1/collection.proto\"\x17\n\x15\x44\x65scribeServerRequest\";\n\x16\x44\x65scribeServerResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0bsealing_key\x18\x02 \x01(\x0c\"H\n\x15OpenCollectionRequest\x12/\n\ncollection\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Collection\"(\n\x16OpenCollectionResponse\x12\x0e\n\x06\x64igest\x18\x01 \x01(\x0c\"\x88\x01\n\x13UploadSharesRequest\x12\x12\n\ncollection\x18\x01 \x01(\x0c\x12\r\n\x05party\x18\x02 \x01(\t\x12\'\n\x06\x63ohort\x18\x03 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\x12\x0e\n\x06shares\x18\x04 \x01(\x0c\x12\x15\n\rpublic_shares\x18\x05 \x01(\x0c\"\'\n\x14UploadSharesResponse\x12\x0f\n\x07\x63ounted\x18\x01 \x01(\x04\"q\n\x13UploadSealedRequest\x12\x12\n\ncollection\x18\x01 \x01(\x0c\x12\r\n\x05party\x18\x02 \x01(\t\x12\'\n\x06\x63ohort\x18\x03 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\x12\x0e\n\x06sealed\x18\x04 \x01(\x0c\"\'\n\x14UploadSealedResponse\x12\x0f\n\x07\x63ounted\x18\x01 \x01(\x04\">\n\x15\x41greeOnReportsRequest\x12\x12\n\ncollection\x18\x01 \x01(\x0c\x12\x11\n\taddresses\x18\x02 \x03(\t\"`\n\x16\x41greeOnReportsResponse\x12\x10\n\x08\x63omplete\x18\x01 \x01(\x08\x12\x34\n\x07holding\x18\x02 \x01(\x0b\x32#.parties.wire.v1.GetHoldingResponse\"P\n\x13\x43heckReportsRequest\x12\x12\n\ncollection\x18\x01 \x01(\x0c\x12\x12\n\nverify_key\x18\x02 \x01(\x0c\x12\x11\n\tpositions\x18\x03 \x01(\x0c\"7\n\x14\x43heckReportsResponse\x12\x0c\n\x04held\x18\x01 \x01(\x0c\x12\x11\n\tverifiers\x18\x02 \x01(\x0c\"^\n\x14VoteOnReportsRequest\x12\x12\n\ncollection\x18\x01 \x01(\x0c\x12\x11\n\tpositions\x18\x02 \x01(\x0c\x12\x10\n\x08messages\x18\x03 \x01(\x0c\x12\r\n\x05holds\x18\x04 \x01(\x0c\")\n\x15VoteOnReportsResponse\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x0c\"[\n\x10\x43ommitJobRequest\x12\x12\n\ncollection\x18\x01 \x01(\x0c\x12\x0e\n\x06number\x18\x02 \x01(\x04\x12\x11\n\tpositions\x18\x03 \x01(\x0c\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x04 \x01(\x0c\"\x13\n\x11\x43ommitJobResponse\"_\n\x12SealReportsRequest\x12\x12\n\ncollection\x18\x01 \x01(\x0c\x12\x35\n\x08\x65xpected\x18\x02 \x01(\x0b\x32#.parties.wire.v1.GetHoldingResponse\"\x15\n\x13SealReportsResponse\"\'\n\x11GetHoldingRequest\x12\x12\n\ncollection\x18\x01 \x01(\x0c\"U\n\x12GetHoldingResponse\x12\x0f\n\x07reports\x18\x01 \x01(\x04\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x0c\x12\x0c\n\x04jobs\x18\x03 \x01(\x04\x12\x0e\n\x06sealed\x18\x04 \x01(\x08\"6\n\x0eReleaseRequest\x12\x12\n\ncollection\x18\x01 \x01(\x0c\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x0c\"<\n\x0fReleaseResponse\x12\x15\n\tnoisy_sum\x18\x01 \x01(\x06\x42\x02\x18\x01\x12\x12\n\nnoisy_sums\x18\x02 \x01(\x0c\x32\x8b\x08\n\x12ShareServerService\x12\x61\n\x0e\x44\x65scribeServer\x12&.parties.wire.v1.DescribeServerRequest\x1a\'.parties.wire.v1.DescribeServerResponse\x12\x61\n\x0eOpenCollection\x12&.parties.wire.v1.OpenCollectionRequest\x1a\'.parties.wire.v1.OpenCollectionResponse\x12]\n\x0cUploadShares\x12$.parties.wire.v1.UploadSharesRequest\x1a%.parties.wire.v1.UploadSharesResponse(\x01\x12]\n\x0cUploadSealed\x12$.parties.wire.v1.UploadSealedRequest\x1a%.parties.wire.v1.UploadSealedResponse(\x01\x12\x61\n\x0e\x41greeOnReports\x12&.parties.wire.v1.AgreeOnReportsRequest\x1a\'.parties.wire.v1.AgreeOnReportsResponse\x12[\n\x0c\x43heckReports\x12$.parties.wire.v1.CheckReportsRequest\x1a%.parties.wire.v1.CheckReportsResponse\x12^\n\rVoteOnReports\x12%.parties.wire.v1.VoteOnReportsRequest\x1a&.parties.wire.v1.VoteOnReportsResponse\x12R\n\tCommitJob\x12!.parties.wire.v1.CommitJobRequest\x1a\".parties.wire.v1.CommitJobResponse\x12X\n\x0bSealReports\x12#.parties.wire.v1.SealReportsRequest\x1a$.parties.wire.v1.SealReportsResponse\x12U\n\nGetHolding\x12\".parties.wire.v1.GetHoldingRequest\x1a#.parties.wire.v1.GetHoldingResponse\x12L\n\x07Release\x12\x1f.parties.wire.v1.ReleaseRequest\x1a .parties.wire.v1.ReleaseResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'parties.wire.v1.share_server_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_OPENCOLLECTIONREQUEST']._serialized_start=119
-  _globals['_OPENCOLLECTIONREQUEST']._serialized_end=191
-  _globals['_OPENCOLLECTIONRESPONSE']._serialized_start=193
-  _globals['_OPENCOLLECTIONRESPONSE']._serialized_end=233
-  _globals['_UPLOADSHARESREQUEST']._serialized_start=235
-  _globals['_UPLOADSHARESREQUEST']._serialized_end=348
-  _globals['_UPLOADSHARESRESPONSE']._serialized_start=350
-  _globals['_UPLOADSHARESRESPONSE']._serialized_end=389
-  _globals['_GETHOLDINGREQUEST']._serialized_start=391
-  _globals['_GETHOLDINGREQUEST']._serialized_end=430
-  _globals['_GETHOLDINGRESPONSE']._serialized_start=432
-  _globals['_GETHOLDINGRESPONSE']._serialized_end=487
-  _globals['_RELEASEREQUEST']._serialized_start=489
-  _globals['_RELEASEREQUEST']._serialized_end=543
-  _globals['_RELEASERESPONSE']._serialized_start=545
-  _globals['_RELEASERESPONSE']._serialized_end=581
-  _globals['_SHARESERVERSERVICE']._serialized_start=584
-  _globals['_SHARESERVERSERVICE']._serialized_end=963
+  _globals['_RELEASERESPONSE'].fields_by_name['noisy_sum']._loaded_options = None
+  _globals['_RELEASERESPONSE'].fields_by_name['noisy_sum']._serialized_options = b'\030\001'
+  _globals['_DESCRIBESERVERREQUEST']._serialized_start=119
+  _globals['_DESCRIBESERVERREQUEST']._serialized_end=142
+  _globals['_DESCRIBESERVERRESPONSE']._serialized_start=144
+  _globals['_DESCRIBESERVERRESPONSE']._serialized_end=203
+  _globals['_OPENCOLLECTIONREQUEST']._serialized_start=205
+  _globals['_OPENCOLLECTIONREQUEST']._serialized_end=277
+  _globals['_OPENCOLLECTIONRESPONSE']._serialized_start=279
+  _globals['_OPENCOLLECTIONRESPONSE']._serialized_end=319
+  _globals['_UPLOADSHARESREQUEST']._serialized_start=322
+  _globals['_UPLOADSHARESREQUEST']._serialized_end=458
+  _globals['_UPLOADSHARESRESPONSE']._serialized_start=460
+  _globals['_UPLOADSHARESRESPONSE']._serialized_end=499
+  _globals['_UPLOADSEALEDREQUEST']._serialized_start=501
+  _globals['_UPLOADSEALEDREQUEST']._serialized_end=614
+  _globals['_UPLOADSEALEDRESPONSE']._serialized_start=616
+  _globals['_UPLOADSEALEDRESPONSE']._serialized_end=655
+  _globals['_AGREEONREPORTSREQUEST']._serialized_start=657
+  _globals['_AGREEONREPORTSREQUEST']._serialized_end=719
+  _globals['_AGREEONREPORTSRESPONSE']._serialized_start=721
+  _globals['_AGREEONREPORTSRESPONSE']._serialized_end=817
+  _globals['_CHECKREPORTSREQUEST']._serialized_start=819
+  _globals['_CHECKREPORTSREQUEST']._serialized_end=899
+  _globals['_CHECKREPORTSRESPONSE']._serialized_start=901
+  _globals['_CHECKREPORTSRESPONSE']._serialized_end=956
+  _globals['_VOTEONREPORTSREQUEST']._serialized_start=958
+  _globals['_VOTEONREPORTSREQUEST']._serialized_end=1052
+  _globals['_VOTEONREPORTSRESPONSE']._serialized_start=1054
+  _globals['_VOTEONREPORTSRESPONSE']._serialized_end=1095
+  _globals['_COMMITJOBREQUEST']._serialized_start=1097
+  _globals['_COMMITJOBREQUEST']._serialized_end=1188
+  _globals['_COMMITJOBRESPONSE']._serialized_start=1190
+  _globals['_COMMITJOBRESPONSE']._serialized_end=1209
+  _globals['_SEALREPORTSREQUEST']._serialized_start=1211
+  _globals['_SEALREPORTSREQUEST']._serialized_end=1306
+  _globals['_SEALREPORTSRESPONSE']._serialized_start=1308
+  _globals['_SEALREPORTSRESPONSE']._serialized_end=1329
+  _globals['_GETHOLDINGREQUEST']._serialized_start=1331
+  _globals['_GETHOLDINGREQUEST']._serialized_end=1370
+  _globals['_GETHOLDINGRESPONSE']._serialized_start=1372
+  _globals['_GETHOLDINGRESPONSE']._serialized_end=1457
+  _globals['_RELEASEREQUEST']._serialized_start=1459
+  _globals['_RELEASEREQUEST']._serialized_end=1513
+  _globals['_RELEASERESPONSE']._serialized_start=1515
+  _globals['_RELEASERESPONSE']._serialized_end=1575
+  _globals['_SHARESERVERSERVICE']._serialized_start=1578
+  _globals['_SHARESERVERSERVICE']._serialized_end=2613
 # @@protoc_insertion_point(module_scope)

@@ -1,11 +1,24 @@
 from parties.wire.v1 import cohort_pb2 as _cohort_pb2
 from parties.wire.v1 import collection_pb2 as _collection_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Mapping as _Mapping
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class DescribeServerRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class DescribeServerResponse(_message.Message):
+    __slots__ = ("name", "sealing_key")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SEALING_KEY_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    sealing_key: bytes
+    def __init__(self, name: _Optional[str] = ..., sealing_key: _Optional[bytes] = ...) -> None: ...
 
 class OpenCollectionRequest(_message.Message):
     __slots__ = ("collection",)
@@ -20,22 +33,122 @@ class OpenCollectionResponse(_message.Message):
     def __init__(self, digest: _Optional[bytes] = ...) -> None: ...
 
 class UploadSharesRequest(_message.Message):
-    __slots__ = ("collection", "party", "cohort", "shares")
+    __slots__ = ("collection", "party", "cohort", "shares", "public_shares")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     PARTY_FIELD_NUMBER: _ClassVar[int]
     COHORT_FIELD_NUMBER: _ClassVar[int]
     SHARES_FIELD_NUMBER: _ClassVar[int]
+    PUBLIC_SHARES_FIELD_NUMBER: _ClassVar[int]
     collection: bytes
     party: str
     cohort: _cohort_pb2.Cohort
     shares: bytes
-    def __init__(self, collection: _Optional[bytes] = ..., party: _Optional[str] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ..., shares: _Optional[bytes] = ...) -> None: ...
+    public_shares: bytes
+    def __init__(self, collection: _Optional[bytes] = ..., party: _Optional[str] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ..., shares: _Optional[bytes] = ..., public_shares: _Optional[bytes] = ...) -> None: ...
 
 class UploadSharesResponse(_message.Message):
     __slots__ = ("counted",)
     COUNTED_FIELD_NUMBER: _ClassVar[int]
     counted: int
     def __init__(self, counted: _Optional[int] = ...) -> None: ...
+
+class UploadSealedRequest(_message.Message):
+    __slots__ = ("collection", "party", "cohort", "sealed")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    PARTY_FIELD_NUMBER: _ClassVar[int]
+    COHORT_FIELD_NUMBER: _ClassVar[int]
+    SEALED_FIELD_NUMBER: _ClassVar[int]
+    collection: bytes
+    party: str
+    cohort: _cohort_pb2.Cohort
+    sealed: bytes
+    def __init__(self, collection: _Optional[bytes] = ..., party: _Optional[str] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ..., sealed: _Optional[bytes] = ...) -> None: ...
+
+class UploadSealedResponse(_message.Message):
+    __slots__ = ("counted",)
+    COUNTED_FIELD_NUMBER: _ClassVar[int]
+    counted: int
+    def __init__(self, counted: _Optional[int] = ...) -> None: ...
+
+class AgreeOnReportsRequest(_message.Message):
+    __slots__ = ("collection", "addresses")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    ADDRESSES_FIELD_NUMBER: _ClassVar[int]
+    collection: bytes
+    addresses: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, collection: _Optional[bytes] = ..., addresses: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class AgreeOnReportsResponse(_message.Message):
+    __slots__ = ("complete", "holding")
+    COMPLETE_FIELD_NUMBER: _ClassVar[int]
+    HOLDING_FIELD_NUMBER: _ClassVar[int]
+    complete: bool
+    holding: GetHoldingResponse
+    def __init__(self, complete: _Optional[bool] = ..., holding: _Optional[_Union[GetHoldingResponse, _Mapping]] = ...) -> None: ...
+
+class CheckReportsRequest(_message.Message):
+    __slots__ = ("collection", "verify_key", "positions")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    VERIFY_KEY_FIELD_NUMBER: _ClassVar[int]
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    collection: bytes
+    verify_key: bytes
+    positions: bytes
+    def __init__(self, collection: _Optional[bytes] = ..., verify_key: _Optional[bytes] = ..., positions: _Optional[bytes] = ...) -> None: ...
+
+class CheckReportsResponse(_message.Message):
+    __slots__ = ("held", "verifiers")
+    HELD_FIELD_NUMBER: _ClassVar[int]
+    VERIFIERS_FIELD_NUMBER: _ClassVar[int]
+    held: bytes
+    verifiers: bytes
+    def __init__(self, held: _Optional[bytes] = ..., verifiers: _Optional[bytes] = ...) -> None: ...
+
+class VoteOnReportsRequest(_message.Message):
+    __slots__ = ("collection", "positions", "messages", "holds")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    HOLDS_FIELD_NUMBER: _ClassVar[int]
+    collection: bytes
+    positions: bytes
+    messages: bytes
+    holds: bytes
+    def __init__(self, collection: _Optional[bytes] = ..., positions: _Optional[bytes] = ..., messages: _Optional[bytes] = ..., holds: _Optional[bytes] = ...) -> None: ...
+
+class VoteOnReportsResponse(_message.Message):
+    __slots__ = ("accepted",)
+    ACCEPTED_FIELD_NUMBER: _ClassVar[int]
+    accepted: bytes
+    def __init__(self, accepted: _Optional[bytes] = ...) -> None: ...
+
+class CommitJobRequest(_message.Message):
+    __slots__ = ("collection", "number", "positions", "accepted")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    ACCEPTED_FIELD_NUMBER: _ClassVar[int]
+    collection: bytes
+    number: int
+    positions: bytes
+    accepted: bytes
+    def __init__(self, collection: _Optional[bytes] = ..., number: _Optional[int] = ..., positions: _Optional[bytes] = ..., accepted: _Optional[bytes] = ...) -> None: ...
+
+class CommitJobResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class SealReportsRequest(_message.Message):
+    __slots__ = ("collection", "expected")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_FIELD_NUMBER: _ClassVar[int]
+    collection: bytes
+    expected: GetHoldingResponse
+    def __init__(self, collection: _Optional[bytes] = ..., expected: _Optional[_Union[GetHoldingResponse, _Mapping]] = ...) -> None: ...
+
+class SealReportsResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
 
 class GetHoldingRequest(_message.Message):
     __slots__ = ("collection",)
@@ -44,12 +157,16 @@ class GetHoldingRequest(_message.Message):
     def __init__(self, collection: _Optional[bytes] = ...) -> None: ...
 
 class GetHoldingResponse(_message.Message):
-    __slots__ = ("reports", "accepted")
+    __slots__ = ("reports", "accepted", "jobs", "sealed")
     REPORTS_FIELD_NUMBER: _ClassVar[int]
     ACCEPTED_FIELD_NUMBER: _ClassVar[int]
+    JOBS_FIELD_NUMBER: _ClassVar[int]
+    SEALED_FIELD_NUMBER: _ClassVar[int]
     reports: int
     accepted: bytes
-    def __init__(self, reports: _Optional[int] = ..., accepted: _Optional[bytes] = ...) -> None: ...
+    jobs: int
+    sealed: bool
+    def __init__(self, reports: _Optional[int] = ..., accepted: _Optional[bytes] = ..., jobs: _Optional[int] = ..., sealed: _Optional[bool] = ...) -> None: ...
 
 class ReleaseRequest(_message.Message):
     __slots__ = ("collection", "accepted")
@@ -60,7 +177,9 @@ class ReleaseRequest(_message.Message):
     def __init__(self, collection: _Optional[bytes] = ..., accepted: _Optional[bytes] = ...) -> None: ...
 
 class ReleaseResponse(_message.Message):
-    __slots__ = ("noisy_sum",)
+    __slots__ = ("noisy_sum", "noisy_sums")
     NOISY_SUM_FIELD_NUMBER: _ClassVar[int]
+    NOISY_SUMS_FIELD_NUMBER: _ClassVar[int]
     noisy_sum: int
-    def __init__(self, noisy_sum: _Optional[int] = ...) -> None: ...
+    noisy_sums: bytes
+    def __init__(self, noisy_sum: _Optional[int] = ..., noisy_sums: _Optional[bytes] = ...) -> None: ...

@@ -26,7 +26,13 @@ if _version_not_supported:
 
 
 class ShareServerServiceStub:
-    """A share server: adds up shares, counts each report once, and releases the noisy sum once.
+    """A share server: stores shares, verifies them with the other servers, counts each report once, and releases the noisy sums once.
+
+    The collector calls OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release; parties call
+    UploadShares; the leader calls CheckReports, VoteOnReports, CommitJob and SealReports of the others.
+
+    Reports are listed by their positions in the collection, as ranges in increasing order: the first position and how many, four
+    little-endian bytes each. Lists of yes and no are one bit for each report, the first in the highest bit of the first byte.
 
     Errors carry a google.rpc.ErrorInfo of domain "localdp" whose reason names the error.
     """
@@ -37,6 +43,11 @@ class ShareServerServiceStub:
         Args:
             channel: A grpc.Channel.
         """
+        self.DescribeServer = channel.unary_unary(
+                '/parties.wire.v1.ShareServerService/DescribeServer',
+                request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.DescribeServerRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.DescribeServerResponse.FromString,
+                _registered_method=True)
         self.OpenCollection = channel.unary_unary(
                 '/parties.wire.v1.ShareServerService/OpenCollection',
                 request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.OpenCollectionRequest.SerializeToString,
@@ -46,6 +57,36 @@ class ShareServerServiceStub:
                 '/parties.wire.v1.ShareServerService/UploadShares',
                 request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.UploadSharesRequest.SerializeToString,
                 response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.UploadSharesResponse.FromString,
+                _registered_method=True)
+        self.UploadSealed = channel.stream_unary(
+                '/parties.wire.v1.ShareServerService/UploadSealed',
+                request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.UploadSealedRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.UploadSealedResponse.FromString,
+                _registered_method=True)
+        self.AgreeOnReports = channel.unary_unary(
+                '/parties.wire.v1.ShareServerService/AgreeOnReports',
+                request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.AgreeOnReportsRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.AgreeOnReportsResponse.FromString,
+                _registered_method=True)
+        self.CheckReports = channel.unary_unary(
+                '/parties.wire.v1.ShareServerService/CheckReports',
+                request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.CheckReportsRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.CheckReportsResponse.FromString,
+                _registered_method=True)
+        self.VoteOnReports = channel.unary_unary(
+                '/parties.wire.v1.ShareServerService/VoteOnReports',
+                request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.VoteOnReportsRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.VoteOnReportsResponse.FromString,
+                _registered_method=True)
+        self.CommitJob = channel.unary_unary(
+                '/parties.wire.v1.ShareServerService/CommitJob',
+                request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.CommitJobRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.CommitJobResponse.FromString,
+                _registered_method=True)
+        self.SealReports = channel.unary_unary(
+                '/parties.wire.v1.ShareServerService/SealReports',
+                request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.SealReportsRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.SealReportsResponse.FromString,
                 _registered_method=True)
         self.GetHolding = channel.unary_unary(
                 '/parties.wire.v1.ShareServerService/GetHolding',
@@ -60,10 +101,23 @@ class ShareServerServiceStub:
 
 
 class ShareServerServiceServicer:
-    """A share server: adds up shares, counts each report once, and releases the noisy sum once.
+    """A share server: stores shares, verifies them with the other servers, counts each report once, and releases the noisy sums once.
+
+    The collector calls OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release; parties call
+    UploadShares; the leader calls CheckReports, VoteOnReports, CommitJob and SealReports of the others.
+
+    Reports are listed by their positions in the collection, as ranges in increasing order: the first position and how many, four
+    little-endian bytes each. Lists of yes and no are one bit for each report, the first in the highest bit of the first byte.
 
     Errors carry a google.rpc.ErrorInfo of domain "localdp" whose reason names the error.
     """
+
+    def DescribeServer(self, request, context):
+        """Who the server is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
 
     def OpenCollection(self, request, context):
         """Get ready for a collection; opening it again changes nothing.
@@ -73,21 +127,63 @@ class ShareServerServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UploadShares(self, request_iterator, context):
-        """Add shares. A person who was counted before is not counted again.
+        """Store shares. They are on disk when the answer comes. A report that was stored before is not stored again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UploadSealed(self, request_iterator, context):
+        """Store shares that somebody carries for the parties, each block sealed to this server.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AgreeOnReports(self, request, context):
+        """Have the leader verify the reports together with the other servers and make the set of accepted ones final.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CheckReports(self, request, context):
+        """Which of these reports the server has, and its verifier shares.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VoteOnReports(self, request, context):
+        """Which of these reports the server accepts.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CommitJob(self, request, context):
+        """Count reports that all servers accept. The same job again changes nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SealReports(self, request, context):
+        """Make the set of reports final, if it is the expected one.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetHolding(self, request, context):
-        """Which reports the server holds.
+        """Which reports the server counts.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Release(self, request, context):
-        """The noisy sum of the shares of exactly the agreed reports. The same number when asked again.
+        """The noisy sums of the shares of exactly the agreed reports. The same numbers when asked again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -96,6 +192,11 @@ class ShareServerServiceServicer:
 
 def add_ShareServerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
+            'DescribeServer': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeServer,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.DescribeServerRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.DescribeServerResponse.SerializeToString,
+            ),
             'OpenCollection': grpc.unary_unary_rpc_method_handler(
                     servicer.OpenCollection,
                     request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.OpenCollectionRequest.FromString,
@@ -105,6 +206,36 @@ def add_ShareServerServiceServicer_to_server(servicer, server):
                     servicer.UploadShares,
                     request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.UploadSharesRequest.FromString,
                     response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.UploadSharesResponse.SerializeToString,
+            ),
+            'UploadSealed': grpc.stream_unary_rpc_method_handler(
+                    servicer.UploadSealed,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.UploadSealedRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.UploadSealedResponse.SerializeToString,
+            ),
+            'AgreeOnReports': grpc.unary_unary_rpc_method_handler(
+                    servicer.AgreeOnReports,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.AgreeOnReportsRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.AgreeOnReportsResponse.SerializeToString,
+            ),
+            'CheckReports': grpc.unary_unary_rpc_method_handler(
+                    servicer.CheckReports,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.CheckReportsRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.CheckReportsResponse.SerializeToString,
+            ),
+            'VoteOnReports': grpc.unary_unary_rpc_method_handler(
+                    servicer.VoteOnReports,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.VoteOnReportsRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.VoteOnReportsResponse.SerializeToString,
+            ),
+            'CommitJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.CommitJob,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.CommitJobRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.CommitJobResponse.SerializeToString,
+            ),
+            'SealReports': grpc.unary_unary_rpc_method_handler(
+                    servicer.SealReports,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.SealReportsRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.SealReportsResponse.SerializeToString,
             ),
             'GetHolding': grpc.unary_unary_rpc_method_handler(
                     servicer.GetHolding,
@@ -125,10 +256,43 @@ def add_ShareServerServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ShareServerService:
-    """A share server: adds up shares, counts each report once, and releases the noisy sum once.
+    """A share server: stores shares, verifies them with the other servers, counts each report once, and releases the noisy sums once.
+
+    The collector calls OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release; parties call
+    UploadShares; the leader calls CheckReports, VoteOnReports, CommitJob and SealReports of the others.
+
+    Reports are listed by their positions in the collection, as ranges in increasing order: the first position and how many, four
+    little-endian bytes each. Lists of yes and no are one bit for each report, the first in the highest bit of the first byte.
 
     Errors carry a google.rpc.ErrorInfo of domain "localdp" whose reason names the error.
     """
+
+    @staticmethod
+    def DescribeServer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/parties.wire.v1.ShareServerService/DescribeServer',
+            parties_dot_wire_dot_v1_dot_share__server__pb2.DescribeServerRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_share__server__pb2.DescribeServerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
 
     @staticmethod
     def OpenCollection(request,
@@ -174,6 +338,168 @@ class ShareServerService:
             '/parties.wire.v1.ShareServerService/UploadShares',
             parties_dot_wire_dot_v1_dot_share__server__pb2.UploadSharesRequest.SerializeToString,
             parties_dot_wire_dot_v1_dot_share__server__pb2.UploadSharesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UploadSealed(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/parties.wire.v1.ShareServerService/UploadSealed',
+            parties_dot_wire_dot_v1_dot_share__server__pb2.UploadSealedRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_share__server__pb2.UploadSealedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AgreeOnReports(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/parties.wire.v1.ShareServerService/AgreeOnReports',
+            parties_dot_wire_dot_v1_dot_share__server__pb2.AgreeOnReportsRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_share__server__pb2.AgreeOnReportsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CheckReports(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/parties.wire.v1.ShareServerService/CheckReports',
+            parties_dot_wire_dot_v1_dot_share__server__pb2.CheckReportsRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_share__server__pb2.CheckReportsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VoteOnReports(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/parties.wire.v1.ShareServerService/VoteOnReports',
+            parties_dot_wire_dot_v1_dot_share__server__pb2.VoteOnReportsRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_share__server__pb2.VoteOnReportsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CommitJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/parties.wire.v1.ShareServerService/CommitJob',
+            parties_dot_wire_dot_v1_dot_share__server__pb2.CommitJobRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_share__server__pb2.CommitJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SealReports(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/parties.wire.v1.ShareServerService/SealReports',
+            parties_dot_wire_dot_v1_dot_share__server__pb2.SealReportsRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_share__server__pb2.SealReportsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -40,11 +40,14 @@ def test_a_comparison_gives_exactly_the_promised_data() -> None:
         "lower_bound": 9.0,
     }
     assert data["rows"][2]["lower_bound"] is None
-    assert set(data["slopes"]) == {"local", "curator", "shared"}
+    assert set(data["slopes"]) == {"local", "shuffled", "curator", "shared"}
     assert data["slopes"]["local"] == pytest.approx(0.5)
     assert data["slopes"]["curator"] is None
-    assert {key: data[key] for key in ("epsilon", "noise_plan", "servers", "transport", "seconds")} == {
+    assert {
+        key: data[key] for key in ("epsilon", "delta", "noise_plan", "servers", "transport", "seconds")
+    } == {
         "epsilon": 1.0,
+        "delta": 1e-6,
         "noise_plan": "each-server",
         "servers": 2,
         "transport": "in-process",
@@ -116,11 +119,30 @@ def test_every_model_states_its_epsilon_its_neighbours_and_whom_it_trusts() -> N
         "exact": "none",
         "curator": "pure",
         "local": "pure",
+        "shuffled": "approximate",
         "shared": "computational",
+    }
+    assert {model: statement.delta for model, statement in statements.items() if statement.delta} == {
+        "shuffled": 1e-6
     }
     assert all("replace one" in statement.neighbours for statement in statements.values())
     assert "at least one of the 3" in statements["shared"].honest
     assert "Definition 9.4" in statements["shared"].words
+
+
+def test_the_shuffled_model_admits_what_the_shuffler_learns() -> None:
+    rows = tuple(Row("shuffled", n, 10, 4.6, 0.1, 4.66, None) for n in (10_000, 1_000_000))
+    (statement,) = Comparison(1.0, "each-server", 2, "grpc", rows, {}, delta=1e-6).statements()
+    assert "probability of delta = 1e-06" in statement.words
+    assert "5.69 where 10,000 people are mixed and 10.3 where 1,000,000 people are mixed" in statement.words
+    assert "shuffler" in statement.honest
+
+
+def test_divided_noise_that_tolerates_a_server_says_so() -> None:
+    words = privacy_statements(1.0, "divided(1)", 3)[-1]
+    assert "all but 1 of the 3 share servers" in words.honest
+    assert "colludes with one server" in words.words
+    assert "against 2 servers it is 1.68" in words.words
 
 
 def test_divided_noise_admits_what_a_coalition_learns() -> None:

@@ -20,6 +20,7 @@ from localdp.oracles.party import Party, Request
 from localdp.oracles.policy import Policy
 from localdp.randomizers.one_bit import OneBitRandomizer, binary_randomized_response
 from localdp.sharing.collection import Collection, Contributor
+from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
 from tests.support.people import KEYRING, ONE, party_of, population
 
@@ -134,7 +135,7 @@ def collection_of(party: Party, **changes: object) -> Collection:
     standard = Collection(
         bytes(16),
         "smoker",
-        1,
+        Encoding.count(),
         ONE,
         NoisePlan.EACH_SERVER,
         ("server-0", "server-1"),
@@ -147,14 +148,29 @@ def collection_of(party: Party, **changes: object) -> Collection:
 def test_shares_are_repeated_and_charged_like_reports(party: Party) -> None:
     collection = collection_of(party)
     first, second = (party.share(collection, EVERYBODY) for _ in range(2))
-    assert all((a.shares == b.shares).all() for a, b in zip(first, second, strict=True))
+    assert all((a.rows.inputs == b.rows.inputs).all() for a, b in zip(first, second, strict=True))
     assert (party.ledger.spent() == ONE.nanonats).all()
 
 
 def test_shares_of_different_collections_share_no_coins(party: Party) -> None:
     one = party.share(collection_of(party), EVERYBODY)
     two = party.share(collection_of(party, minimum_batch=11), EVERYBODY)
-    assert not np.intersect1d(one[0].shares, two[0].shares).size
+    here, there = (np.ascontiguousarray(blocks[0].rows.inputs).view("<u8") for blocks in (one, two))
+    assert not np.intersect1d(here, there).size
+
+
+def test_shares_in_parts_are_the_shares_of_the_whole(party: Party) -> None:
+    collection = collection_of(party)
+    whole, shares = party.share(collection, EVERYBODY), party.shared(collection, EVERYBODY)
+    parts = [shares(part) for part in EVERYBODY.parts(7)]
+    for server, block in enumerate(whole):
+        assert (np.concatenate([part[server].rows.inputs for part in parts]) == block.rows.inputs).all()
+
+
+def test_reports_with_proofs_are_repeated_byte_for_byte(party: Party) -> None:
+    collection, few = collection_of(party, tier="prio3"), Cohort(0, 4)
+    first, second = party.share(collection, few), party.share(collection, Cohort(2, 4))
+    assert all((a.rows.inputs[2:] == b.rows.inputs).all() for a, b in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -165,6 +181,9 @@ def test_shares_of_different_collections_share_no_coins(party: Party) -> None:
         ({"parties": (Contributor("stranger", PEOPLE),)}, InvalidParameter),
         ({"query": "smokr"}, QueryRefused),
         ({"query": "clip(age/120)"}, InvalidParameter),
+        ({"encoding": Encoding.sum(2)}, InvalidParameter),
+        ({"encoding": Encoding.vector(1, 1, 1)}, InvalidParameter),
+        ({"encoding": Encoding.histogram(2)}, InvalidParameter),
     ],
 )
 def test_a_party_does_not_join_every_collection(

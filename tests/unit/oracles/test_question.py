@@ -9,6 +9,7 @@ from localdp.domains import Records
 from localdp.errors import InvalidParameter, QueryRefused
 from localdp.oracles.party import Request
 from localdp.oracles.question import Question
+from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.coordinate_sampling import CoordinateSampling
 from localdp.randomizers.definition import LocalRandomizer, Values
 from localdp.randomizers.k_ary import KaryRandomizedResponse
@@ -18,6 +19,7 @@ from localdp.randomizers.memoised import memoised_optimized_unary
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomizers.priv_unit import PrivUnit
 from localdp.randomizers.universal_hash import fingerprints
+from localdp.randomness.hazmat import SeededSource
 from tests.support.people import ONE, party_of, population
 
 PEOPLE = population(500)
@@ -71,13 +73,71 @@ def test_vectors_for_the_ball_lie_in_it() -> None:
     assert np.square(vectors).sum(axis=1).max() > 0.6 * ball.resolution**2
 
 
+def test_any_category_goes_through_a_randomizer_of_categories() -> None:
+    smoker, region = PEOPLE.column("smoker"), PEOPLE.column("region")
+    assert (inputs("cells(region, smoker)", KaryRandomizedResponse(ONE, 8)) == 2 * region + smoker).all()
+    assert (inputs("age >= 65", KaryRandomizedResponse(ONE, 2)) == (PEOPLE.column("age") >= 65)).all()
+    decades = inputs("which(age < 30, age < 60)", KaryRandomizedResponse(ONE, 3))
+    assert (decades == np.digitize(PEOPLE.column("age"), [30, 60])).all()
+
+
+def test_a_vector_of_the_ball_is_rounded_towards_zero() -> None:
+    ball = PrivUnit(ONE, 3, resolution=1 << 20)
+    for text in ("sphere(smoker, bmi - 25, age - 40)", "signed(smoker, ball(bmi/30, age/60, -1/3))"):
+        vectors = inputs(text, ball)
+        exact = VectorQuery.parse(text, PEOPLE.schema).evaluate(PEOPLE) * ball.resolution
+        assert (np.abs(vectors) <= np.abs(exact)).all()
+        assert np.abs(vectors - exact).max() < 1
+        assert (np.square(vectors.astype(np.int64)).sum(axis=1) <= ball.resolution**2).all()
+        ball.randomize(vectors, SeededSource(0))  # takes them all
+
+
+def test_the_bits_of_parities_are_those_of_the_vector_of_the_same_conditions() -> None:
+    marginals = HadamardMarginals(ONE, 3, 2)
+    asked = inputs("parities(2, smoker, age >= 65, bmi > 25)", marginals)
+    assert (asked == inputs("vector(smoker, age >= 65, bmi > 25)", marginals)).all()
+
+
+def test_a_label_is_the_highest_bit() -> None:
+    labelled = inputs(
+        "parities(2, smoker, age >= 65; bmi > 25)", HadamardMarginals(ONE, 3, 2, labelled=True)
+    )
+    columns = PEOPLE.column("smoker"), PEOPLE.column("age") >= 65, PEOPLE.column("bmi") > 25
+    assert (labelled == columns[0] + 2 * columns[1] + 4 * columns[2]).all()
+
+
+def test_an_owner_is_shown_the_whole_question() -> None:
+    text = "moments(ball(bmi/60,smoker),age/120)"
+    question = Question.asked(text, PEOPLE.schema, PrivUnit(ONE, 5))
+    assert question.columns == {"bmi", "smoker", "age"}
+    assert question.about(PrivUnit(ONE, 5)).endswith("of moments(ball(1/60*bmi, smoker), 1/120*age)")
+
+
 @pytest.mark.parametrize(
     ("text", "randomizer", "error"),
     [
         ("region", KaryRandomizedResponse(ONE, 5), InvalidParameter),
         ("regoin", KaryRandomizedResponse(ONE, 4), QueryRefused),
         ("bmi", KaryRandomizedResponse(ONE, 4), QueryRefused),
-        ('region == "north"', KaryRandomizedResponse(ONE, 2), QueryRefused),
+        ('region == "north"', KaryRandomizedResponse(ONE, 3), InvalidParameter),
+        ("clip(bmi/60)", KaryRandomizedResponse(ONE, 2), QueryRefused),
+        ("ball(smoker, bmi)", KaryRandomizedResponse(ONE, 2), QueryRefused),
+        ("cells(region, smoker)", KaryRandomizedResponse(ONE, 4), InvalidParameter),
+        ("cells(region, smoker)", OptimalLocalHashing(ONE), QueryRefused),
+        ("age >= 65", OptimalLocalHashing(ONE), QueryRefused),
+        ("which(smoker)", OneBitRandomizer(ONE), QueryRefused),
+        ("ball(smoker, bmi)", OneBitRandomizer(ONE), QueryRefused),
+        ("ball(smoker, bmi)", CoordinateSampling(ONE, 2), QueryRefused),
+        ("vector(smoker, clip(bmi/60))", CoordinateSampling(ONE, 2, 1), InvalidParameter),
+        ("ball(smoker, bmi)", PrivUnit(ONE, 3), InvalidParameter),
+        ("region", PrivUnit(ONE, 4), QueryRefused),
+        ("parities(1, smoker, age >= 65)", PrivUnit(ONE, 2), QueryRefused),
+        ("ball(smoker, bmi)", HadamardMarginals(ONE, 2, 1), QueryRefused),
+        ("vector(smoker, age >= 65)", HadamardMarginals(ONE, 2, 1, True), QueryRefused),
+        ("parities(1, smoker, age >= 65)", HadamardMarginals(ONE, 2, 2), InvalidParameter),
+        ("parities(2, smoker, age >= 65)", HadamardMarginals(ONE, 3, 1), InvalidParameter),
+        ("parities(1, smoker, age >= 65; bmi > 25)", HadamardMarginals(ONE, 3, 1), InvalidParameter),
+        ("parities(1, smoker, age >= 65, bmi > 25)", HadamardMarginals(ONE, 3, 1, True), InvalidParameter),
         ("vector(smoker)", KaryRandomizedResponse(ONE, 2), QueryRefused),
         ("region", OneBitRandomizer(ONE), QueryRefused),
         ("vector(smoker)", OneBitRandomizer(ONE), QueryRefused),

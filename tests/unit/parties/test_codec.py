@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from google.protobuf.message import DecodeError, Message
 from hypothesis import given, settings
@@ -14,15 +13,15 @@ from hypothesis import strategies as st
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import LARGEST_INDEX, Cohort, Split
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Schema
-from localdp.errors import InvalidParameter, LocalDpError, MalformedReport
+from localdp.errors import InvalidParameter, LocalDpError
 from localdp.oracles.party import Request
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing.collection import Collection, Contributor
-from localdp.sharing.field import PRIME
-from localdp.sharing.noise_plans import NoisePlan
-from localdp.sharing.share_server import ShareBatch
+from localdp.sharing.encoding import Encoding
+from localdp.sharing.noise_plans import PLANS
 from parties import codec
 from parties.query_codec import query_to_wire
+from parties.shares.messages import block_from_wire
 from parties.wire.v1 import cohort_pb2, collection_pb2, oracle_pb2, schema_pb2, share_server_pb2
 
 SPLITS = st.integers(1, 1 << 16).flatmap(
@@ -41,13 +40,22 @@ REQUESTS = st.builds(
     st.builds(OneBitRandomizer, EPSILONS, st.sampled_from([1, 2, 1 << 16])),
 )
 NAMES = st.text(min_size=1, max_size=20)
+ENCODINGS = st.sampled_from(
+    [
+        Encoding.count(),
+        Encoding.sum(1 << 20),
+        Encoding.histogram(256),
+        Encoding.multihot(9, 2),
+        Encoding.vector(3, 7, 5),
+    ]
+)
 COLLECTIONS = st.builds(
     Collection,
     st.binary(min_size=16, max_size=16),
     st.just("smoker"),
-    st.integers(1, 1 << 20),
+    ENCODINGS,
     EPSILONS,
-    st.sampled_from(NoisePlan),
+    st.sampled_from(PLANS),
     st.lists(NAMES, min_size=2, max_size=5, unique=True).map(tuple),
     st.lists(
         st.builds(Contributor, NAMES, st.integers(0, 10**6)),
@@ -56,6 +64,8 @@ COLLECTIONS = st.builds(
         unique_by=lambda c: c.name,
     ).map(tuple),
     st.integers(1, 2**63),
+    st.sampled_from(["prio3", "additive"]),
+    st.just(()),
 )
 SCHEMA = Schema(
     {
@@ -87,14 +97,6 @@ def test_a_collection_comes_back_with_the_same_digest(collection: Collection) ->
     assert back.digest == collection.digest
 
 
-@given(COHORTS, st.lists(st.integers(0, PRIME - 1), max_size=20), NAMES)
-def test_a_batch_of_shares_comes_back_as_it_went(cohort: Cohort, shares: list[int], name: str) -> None:
-    batch = ShareBatch(b"d" * 32, name, cohort, np.array(shares, np.uint64))
-    back = codec.batch_from_wire(over_the_wire(codec.batch_to_wire(batch)))
-    assert (back.collection, back.party, back.cohort) == (batch.collection, batch.party, batch.cohort)
-    assert back.shares.tolist() == shares
-
-
 def test_a_schema_comes_back_as_it_went() -> None:
     assert codec.schema_from_wire(over_the_wire(codec.schema_to_wire(SCHEMA))) == SCHEMA
 
@@ -107,11 +109,17 @@ def test_the_epsilon_that_is_charged_is_derived_and_not_carried() -> None:
     assert received.randomizer.epsilon > Epsilon.requested("1.999")
 
 
+def _encoding(**changes: Any) -> collection_pb2.Encoding:
+    fields = {"kind": collection_pb2.ENCODING_KIND_COUNT, "length": 1, "bound": 1, "sensitivity": 1}
+    return collection_pb2.Encoding(**{**fields, **changes})
+
+
 def _collection(**changes: Any) -> collection_pb2.Collection:
     fields: dict[str, Any] = {
         "collection_id": b"c" * 16,
         "query": query_to_wire("smoker"),
-        "resolution": 1,
+        "encoding": _encoding(),
+        "tier": collection_pb2.TIER_PRIO3,
         "epsilon_nanonats": 10**9,
         "noise_plan": collection_pb2.NOISE_PLAN_DIVIDED,
         "servers": ["a", "b"],
@@ -126,8 +134,18 @@ def _collection(**changes: Any) -> collection_pb2.Collection:
     [
         {"collection_id": b""},
         {"collection_id": b"c" * 17},
-        {"resolution": 0},
-        {"resolution": (1 << 20) + 1},
+        {"encoding": collection_pb2.Encoding()},
+        {"encoding": _encoding(kind=77)},
+        {"encoding": _encoding(length=2)},
+        {"encoding": _encoding(bound=2)},
+        {"encoding": _encoding(sensitivity=2)},
+        {"encoding": _encoding(weight=1)},
+        {"encoding": _encoding(kind=collection_pb2.ENCODING_KIND_VECTOR, length=(1 << 20) + 1)},
+        {"tier": collection_pb2.TIER_UNSPECIFIED},
+        {"tier": 77},
+        {"keys": [bytes(32)]},
+        {"keys": [bytes(32), bytes(33)]},
+        {"tolerated": 2},
         {"epsilon_nanonats": 0},
         {"epsilon_nanonats": 2**64 - 1},
         {"noise_plan": collection_pb2.NOISE_PLAN_UNSPECIFIED},
@@ -197,18 +215,11 @@ def test_a_schema_out_of_bounds_is_refused(columns: list[schema_pb2.SchemaColumn
         codec.schema_from_wire(schema_pb2.Schema(columns=columns))
 
 
-@pytest.mark.parametrize("data", [b"1234567", (PRIME).to_bytes(8, "little"), b"\xff" * 8])
-def test_shares_that_are_no_field_elements_are_malformed(data: bytes) -> None:
-    message = share_server_pb2.UploadSharesRequest(cohort=cohort_pb2.Cohort(stop=1), shares=data)
-    with pytest.raises(MalformedReport):
-        codec.batch_from_wire(message)
-
-
 Decode = Callable[[Any], object]
 DECODERS: list[tuple[type[Message], Decode]] = [
     (oracle_pb2.RandomizeRequest, codec.request_from_wire),
     (collection_pb2.Collection, codec.collection_from_wire),
-    (share_server_pb2.UploadSharesRequest, codec.batch_from_wire),
+    (share_server_pb2.UploadSharesRequest, block_from_wire),
     (schema_pb2.Schema, codec.schema_from_wire),
 ]
 GENUINE = [
@@ -217,7 +228,9 @@ GENUINE = [
         Cohort(3, 900, Split(b"s" * 16, 3, 1)),
     ),
     _collection(),
-    codec.batch_to_wire(ShareBatch(b"d" * 32, "p", Cohort(0, 2), np.array([1, 2], np.uint64))),
+    share_server_pb2.UploadSharesRequest(
+        collection=b"d" * 32, party="p", cohort=cohort_pb2.Cohort(stop=2), shares=bytes(16)
+    ),
     codec.schema_to_wire(SCHEMA),
 ]
 

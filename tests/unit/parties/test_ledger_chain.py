@@ -132,3 +132,23 @@ def test_newcomers_are_noted_under_the_key_that_their_coins_come_from(path: Path
 
 def test_a_ledger_is_for_its_owners_eyes(path: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_second_caller_leaves_one_row_of_epsilon_zero_also_after_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "ledger"
+    for _ in range(2):
+        with closing(SqliteLedger(path, 8, NAT * 10)) as ledger:
+            for caller in ("analyst", "auditor", "analyst"):
+                ledger.charge(charge(1, Cohort(0, 8), caller=caller))
+            ledger.charge(charge(1, Cohort(2, 5), caller="auditor"))
+            assert set(ledger.spent().tolist()) == {NAT.nanonats}
+    rows = [(entry.charge.caller, entry.charge.cost.nanonats) for entry in entries_in(path)]
+    assert rows == [("analyst", NAT.nanonats), ("auditor", 0)]
+
+
+def test_a_report_that_cannot_be_noted_under_its_second_caller_is_not_given(tmp_path: Path) -> None:
+    with closing(SqliteLedger(tmp_path / "ledger", 8, NAT)) as ledger:
+        ledger.charge(charge(1, Cohort(0, 8), caller="analyst"))
+        ledger._file.execute("PRAGMA query_only = 1")
+        with pytest.raises(StorageFailed):
+            ledger.charge(charge(1, Cohort(0, 8), caller="auditor"))

@@ -54,6 +54,7 @@ EVERY_KIND: list[LocalRandomizer] = [
     HaarRanges(ONE, 64),
     HierarchicalRanges(ONE, 64, 4),
     HadamardMarginals(ONE, 8, 2),
+    HadamardMarginals(ONE, 8, 2, labelled=True),
     BasicRappor(ROUNDS, 10),
     BloomRappor(ROUNDS, 32, 2, 4, 7),
     CountMeanSketch(ONE, 8, 64, 3),

@@ -21,6 +21,7 @@ from localdp.queries.expressions import (
     Clip,
     Column,
     Compare,
+    DecisionList,
     Expression,
     Label,
     Linear,
@@ -28,7 +29,10 @@ from localdp.queries.expressions import (
     Not,
     Number,
     Or,
+    Parity,
     Truth,
+    UnitDecisionList,
+    decision_list,
 )
 
 LARGE = 2**53
@@ -89,6 +93,11 @@ def interpret(e: Expression, row: dict[str, Any]) -> Any:
         return 1 - interpret(e.operand, row)
     if isinstance(e, Clip):
         return max(Fraction(0), min(Fraction(1), interpret(e.operand, row)))
+    if isinstance(e, Parity):
+        return Fraction(sum(interpret(operand, row) for operand in e.operands) % 2)
+    if isinstance(e, DecisionList | UnitDecisionList):
+        held = (value for when, value in e.rules if interpret(when, row))
+        return interpret(next(held, e.otherwise), row)
     assert isinstance(e, And | Or)
     return (min if isinstance(e, And) else max)(interpret(operand, row) for operand in e.operands)
 
@@ -137,11 +146,28 @@ def _bit(expression: Expression) -> bool:
 
 def _grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     several = st.lists(inner, min_size=2, max_size=4).map(tuple)
-    return st.one_of(st.builds(Not, inner), st.builds(And, several), st.builds(Or, several))
+    parities = st.lists(inner, min_size=1, max_size=4).map(tuple)
+    return st.one_of(
+        st.builds(Not, inner),
+        st.builds(And, several),
+        st.builds(Or, several),
+        st.builds(Parity, parities),
+        _listed(inner, inner),
+    )
+
+
+def _listed(conditions: st.SearchStrategy[Any], values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    rules = st.lists(st.tuples(conditions, values), min_size=1, max_size=3).map(tuple)
+    last = values.filter(lambda value: not isinstance(value, DecisionList | UnitDecisionList))
+    return st.builds(decision_list, rules, last)
 
 
 CONDITIONS = st.recursive(LEAVES, _grown, max_leaves=8)
 CLIPS = st.builds(Clip, st.one_of(WHOLE_SIDES, WIDE_SIDES, REAL_SIDES))
+WEIGHTS = st.fractions(0, 1, max_denominator=64).map(Number)
+UNITS = CLIPS | _listed(CONDITIONS, st.one_of(CLIPS, WEIGHTS, CONDITIONS)).filter(
+    lambda chosen: isinstance(chosen, UnitDecisionList)
+)
 
 
 @given(CONDITIONS, st.lists(ROWS, max_size=5))
@@ -153,8 +179,10 @@ def test_a_condition_agrees_with_the_interpreter_on_every_row(
     assert values.tolist() == [bool(interpret(e, row)) for row in rows]
 
 
-@given(CLIPS, st.lists(ROWS, max_size=5), st.sampled_from((1, 7, 1000, 2**20)))
-def test_a_clipped_form_agrees_up_to_rounding(e: Clip, rows: list[dict[str, Any]], resolution: int) -> None:
+@given(UNITS, st.lists(ROWS, max_size=5), st.sampled_from((1, 7, 1000, 2**20)))
+def test_a_number_in_the_unit_interval_agrees_up_to_rounding(
+    e: Expression, rows: list[dict[str, Any]], resolution: int
+) -> None:
     query = check(e, SCHEMA)
     values, grid = query.evaluate(table(rows)), query.encode(table(rows), resolution)
     assert values.dtype == np.float64
@@ -238,7 +266,19 @@ def test_evaluation_neither_changes_nor_needs_any_person() -> None:
     before = Records(schema, {"s": [True, False], "t": [False, False]}).fingerprint()
     assert StatisticalQuery.parse("s or t or s and t", schema).evaluate(records).tolist() == [True, False]
     assert Records(schema, {n: records.column(n) for n in schema.names}).fingerprint() == before
-    for text in ("s", "true", "s or t", "clip(s)", "clip(1)", "s == t", "clip(s + t)"):
+    for text in ("parity(s)", "parity(s, t)", "if s then t else s", "if s then t else 0.5"):
+        StatisticalQuery.parse(text, schema).evaluate(records)
+        assert Records(schema, {n: records.column(n) for n in schema.names}).fingerprint() == before
+    for text in (
+        "s",
+        "true",
+        "s or t",
+        "clip(s)",
+        "clip(1)",
+        "s == t",
+        "clip(s + t)",
+        "if s then t else 1",
+    ):
         assert evaluated(text, schema, s=[], t=[]) == []
 
 

@@ -26,6 +26,7 @@ from localdp.queries.expressions import (
     Or,
     Truth,
 )
+from localdp.queries.tokens import LONGEST_TEXT
 
 A, B, C = Column("a"), Column("b"), Column("c")
 
@@ -168,36 +169,48 @@ def test_what_is_not_text_is_refused(text: object) -> None:
 
 
 HOSTILE = [
-    "(" * 100_000,
-    "(" * 4096,
-    "not " * 1000,
-    "-" * 4000 + "a",
-    "clip(" * 800,
-    "(" * 2000 + "a" + ")" * 2000,
-    "a or b and c == d + e * (" * 150,
-    "a and " * 680 + "a",
-    " + ".join(f"c{i}" for i in range(560)),
-    "+".join(f"1/{10**29 + i}" for i in range(120)) + "> a",
-    "*".join(["1e29"] * 800),
-    "a in {" + ",".join(['""'] * 1300) + "}",
-    '"' + "\\\\" * 2000,
-    "1" * 4096,
-    "." * 4096,
+    "(" * 1_000_000,
+    "(" * LONGEST_TEXT,
+    "not " * 16_000,
+    "-" * 65_000 + "a",
+    "clip(" * 13_000,
+    "parity(" * 9_000,
+    "moments(" * 8_000,
+    "at(which(a), " * 5_000,
+    "if (" * 16_000,
+    "(" * 32_000 + "a" + ")" * 32_000,
+    "a or b and c == d + e * (" * 2_600,
+    "a and " * 10_000 + "a",
+    "ball(" + "1," * 30_000 + "1)",
+    "which(" + "a," * 30_000 + "a)",
+    "nearest(ball(a), " + "[1]," * 16_000 + "[1])",
+    "nearest(ball(a), [" + "1," * 32_000 + "1])",
+    "if a then b else " * 3_000 + "c",
+    "parities(2," + "a," * 30_000 + "a)",
+    "parities(30, " + ",".join(f"c{i}" for i in range(60)) + ")",
+    " + ".join(f"c{i}" for i in range(7_000)),
+    "+".join(f"1/{10**29 + i}" for i in range(1_900)) + "> a",
+    "+".join(f"a/{10**29 + i}" for i in range(1_900)) + "> b",
+    "*".join(["1e29"] * 13_000),
+    "a in {" + ",".join(['""'] * 20_000) + "}",
+    '"' + "\\\\" * 30_000,
+    "1" * LONGEST_TEXT,
+    "." * LONGEST_TEXT,
 ]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_text_is_refused_quickly(text: str) -> None:
-    before = time.perf_counter()
+    before = time.process_time()
     with pytest.raises(QueryRefused):
         parse(text)
-    assert time.perf_counter() - before < 1  # in fact milliseconds; a slow machine is no failure
+    assert time.process_time() - before < 1  # in fact milliseconds; a slow machine is no failure
 
 
 def test_the_deepest_text_that_parses_needs_little_stack() -> None:
     assert parse("(" * 32 + "a" + ")" * 32) == A
     limit = sys.getrecursionlimit()
-    hostile = "a or b and c == d + e * (" * 150
+    hostile = "a or b and c == d + e * (" * 2_600
     try:
         sys.setrecursionlimit(500)
         with pytest.raises(QueryRefused, match="32 levels"):
@@ -214,7 +227,9 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
     assert refusal_of(text).replace("\n", "").isprintable()
 
 
-WORDS = ["a", "b", "and", "or", "not", "in", "clip", "true", '"x"', "1", *"(){},/*-+<", "=="]
+WORDS = ["a", "b", "and", "or", "not", "in", "clip", "true", '"x"', "1", *"(){},;[]/*-+<", "=="]
+WORDS += ["if", "then", "else", "vector", "parity(", "which(", "cells(", "ball(", "sphere(", "moments("]
+WORDS += ["nearest(", "signed(", "at(", "gradient(", "hinge", "parities("]
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join))

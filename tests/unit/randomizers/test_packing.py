@@ -5,14 +5,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
+from localdp.randomizers import unpacking
+from localdp.randomizers.definition import TalliedRandomizer, tally_packed
+from localdp.randomizers.k_ary import KaryRandomizedResponse
+from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomizers.packing import (
     bits_below,
+    count_integers,
     pack_integers,
     packed_size,
     unpack_integers,
     unsigned_type,
 )
+from localdp.randomness.hazmat import SeededSource
 
 
 def _reference(values: list[int], bits: int) -> bytes:
@@ -37,6 +44,21 @@ def test_every_width_is_packed_as_one_run_of_bits_and_comes_back(bits: int, coun
     unpacked = unpack_integers(packed, count, bits, 1 << bits)
     assert unpacked.tolist() == values
     assert unpacked.dtype == unsigned_type(bits)
+
+
+@pytest.mark.parametrize("bits", range(1, 65))
+@pytest.mark.parametrize("count", [999, 1000, 1001])
+def test_a_run_that_is_unpacked_in_many_blocks_comes_back(
+    bits: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpacking, "_BLOCK", 16)
+    values = _some_values(count, bits)
+    packed = pack_integers(np.array(values, np.uint64), bits)
+    assert unpack_integers(packed, count, bits, 1 << bits).tolist() == values
+
+
+def test_the_widths_that_are_spread_a_word_at_a_time() -> None:
+    assert {bits for bits in range(65) if unpacking.can_spread(bits)} == set(range(2, 31)) - {8, 16}
 
 
 @pytest.mark.parametrize("bits", [1, 3, 7, 8, 9, 13, 31, 33, 63, 64])
@@ -95,3 +117,48 @@ def test_a_value_that_does_not_fit_is_not_packed() -> None:
 
 def test_the_width_of_a_bound_is_the_least_that_holds_all_below_it() -> None:
     assert [bits_below(bound) for bound in (1, 2, 3, 4, 5, 256, 257, 1 << 64)] == [1, 1, 2, 2, 3, 8, 9, 64]
+
+
+@pytest.mark.parametrize("bits", range(1, 13))
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 9, 1000, 1001])
+def test_packed_values_are_counted_as_unpacked_ones(bits: int, count: int) -> None:
+    values = np.array(_some_values(count, bits), np.uint64)
+    packed = pack_integers(values, bits)
+    expected = np.bincount(values.astype(np.int64), minlength=1 << bits)
+    assert count_integers(packed, count, bits, 1 << bits).tolist() == expected.tolist()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=12), st.integers(0, 20), st.integers(1, 9), st.integers(1, 600))
+def test_what_cannot_be_unpacked_cannot_be_counted_either(
+    data: bytes, count: int, bits: int, below: int
+) -> None:
+    below = min(below, 1 << bits)
+    try:
+        values = unpack_integers(data, count, bits, below)
+    except MalformedReport:
+        with pytest.raises(MalformedReport):
+            count_integers(data, count, bits, below)
+        return
+    assert count_integers(data, count, bits, below).tolist() == [
+        int(np.count_nonzero(values == value)) for value in range(below)
+    ]
+
+
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        KaryRandomizedResponse(Epsilon.requested(1), 121),
+        KaryRandomizedResponse(Epsilon.requested(1), 1000),
+        OneBitRandomizer(Epsilon.requested(1)),
+    ],
+    ids=lambda randomizer: randomizer.canonical,
+)
+def test_a_tally_of_packed_reports_is_that_of_the_reports(randomizer: TalliedRandomizer) -> None:
+    values = np.arange(2001) % randomizer.inputs
+    reports = randomizer.randomize(values, SeededSource(1))
+    tally = tally_packed(randomizer, randomizer.pack(reports), len(reports))
+    expected = randomizer.tally(reports)
+    assert (tally.reports, tally.sums.tolist()) == (expected.reports, expected.sums.tolist())
+    with pytest.raises(MalformedReport):
+        tally_packed(randomizer, randomizer.pack(reports) + b"\0", len(reports))

@@ -13,10 +13,9 @@ from scipy import integrate, stats
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.randomizers import priv_unit
 from localdp.randomizers.near_scores import NearScores, best_near, near_moments
 from localdp.randomizers.priv_unit import LARGEST_DIMENSION, PrivUnit
-from localdp.randomizers.public_normals import public_normals
+from localdp.randomizers.public_normals import PublicScores, public_normals
 from localdp.randomness.enumerating import enumerate_law
 from localdp.randomness.hazmat import SeededSource
 from localdp.randomness.lanes import LanedSource
@@ -73,10 +72,10 @@ def test_the_usual_number_of_candidates_spends_what_was_requested(epsilon: str) 
 def test_the_worst_public_generator_leaves_the_epsilon_as_it_is(
     constant: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def constant_normals(seeds: Any, rows: Any, length: int) -> Any:
-        return np.full((*rows.shape, length), constant, np.float32)
+    def constant_scores(made: PublicScores, seeds: Any, vectors: Any) -> Any:
+        return np.full((len(seeds), made.rows), constant, np.float32)
 
-    monkeypatch.setattr(priv_unit, "public_normals", constant_normals)
+    monkeypatch.setattr(PublicScores, "of", constant_scores)
     randomizer = _priv_unit("1", 8, 3)
     laws = [_law(randomizer, vector, 0) for vector in VECTORS]
     assert all(law == randomizer.law_given_seed(v, 0) for v, law in zip(VECTORS, laws, strict=True))
@@ -175,6 +174,17 @@ def test_the_public_normals_of_a_row_do_not_depend_on_what_else_is_made() -> Non
     part = public_normals(seeds[1:], np.array([[4]]), 7)
     assert (part[0, 0] == whole[1, 4]).all()
     assert len(np.unique(whole)) == whole.size
+
+
+@pytest.mark.parametrize("length", [1, 3, 4, 5, 66])
+def test_the_public_scores_are_those_of_the_public_normals(length: int) -> None:
+    made, vectors = PublicScores(7, 6, length), np.random.default_rng(length).normal(size=(20, length))
+    seeds = np.arange(20, dtype=np.uint64) * np.uint64(977)
+    normals = public_normals(seeds, np.broadcast_to(np.arange(6), (20, 6)), length).astype(float)
+    expected = np.einsum("prl,pl->pr", normals, vectors)
+    for start in (0, 7, 14):  # the last block is shorter than the memory
+        part = slice(start, min(start + 7, 20))
+        np.testing.assert_allclose(made.of(seeds[part], vectors[part]), expected[part], atol=2e-5)
 
 
 def test_the_public_normals_are_normal() -> None:

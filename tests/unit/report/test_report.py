@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,12 +15,14 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
+from localdp.accounting.epsilon import Epsilon
 from localdp.errors import LocalDpError
 from localdp.experiments.bounds import (
     curator_error,
     each_server_error,
     local_lower_bound,
     randomized_response_error,
+    shuffled_local_epsilon,
 )
 from localdp.experiments.comparison import Comparison, Row, fit_slopes
 from parties.report import print_comparison, render_page, render_svg, write_all
@@ -36,10 +39,13 @@ def comparison_of(people: tuple[int, ...] = PEOPLE, plan: str = "each-server") -
         central = curator_error(1.0)
         shared = each_server_error(1.0, 2) if plan == "each-server" else central
         local, bound = randomized_response_error(1.0, n), local_lower_bound(1.0, n)
+        single = float(shuffled_local_epsilon(Epsilon.requested(1), Fraction(1, 10**6), n))
+        shuffled = randomized_response_error(single, n)
         rows += [
             Row("exact", n, 50, 0.0, 0.0, 0.0, None),
             Row("curator", n, 200 + i, central * (1 + i / 100), central / 30, central, central),
             Row("local", n, 300 + i, local * (1.01 + i / 100), local / 30, local, bound),
+            Row("shuffled", n, 350 + i, shuffled * (0.97 + i / 100), shuffled / 30, shuffled, None),
             Row("shared", n, 400 + i, shared * (0.98 + i / 100), shared / 30, shared, central),
         ]
     return Comparison(1.0, plan, 2, "in-process", tuple(rows), fit_slopes(rows), 2.5)
@@ -132,13 +138,13 @@ def test_the_table_fits_its_terminal_and_cuts_no_number(width: int, encoding: st
         assert with_error_bar(row.mean_abs_error, row.standard_error, plus_minus) in text
         assert number(row.predicted) in text
         assert number(row.lower_bound) in text
-    assert text.count("1,000,000") == 4
+    assert text.count("1,000,000") == 5
     assert f"fitted slope {slope(comparison.slopes['local'])}" in text
     assert ("trials" in text) == (width == 120)
 
 
 def test_the_table_says_so_where_one_n_gives_no_slope() -> None:
-    assert printed(comparison_of((1000,)), 80).count("no slope") == 3
+    assert printed(comparison_of((1000,)), 80).count("no slope") == 4
 
 
 def test_the_plot_is_the_same_bytes_for_the_same_data() -> None:
@@ -149,7 +155,13 @@ def test_the_plot_is_an_svg_whose_legend_names_every_series_and_slope() -> None:
     comparison = comparison_of()
     svg = render_svg(comparison)
     ElementTree.fromstring(svg)  # noqa: S314  (our own document)
-    for model, name in (("local", "local"), ("curator", "trusted curator"), ("shared", "shared curator")):
+    names = {
+        "local": "local",
+        "shuffled": "shuffled",
+        "curator": "trusted curator",
+        "shared": "shared curator",
+    }
+    for model, name in names.items():
         assert f"{name}: measured, slope {slope(comparison.slopes[model])}" in svg
     for label in ("best known constant", "Thm 9.2", "error 0", "people n", "epsilon = 1"):
         assert label in svg
@@ -190,7 +202,9 @@ def test_the_numbers_of_the_page_are_those_of_the_json(page: str) -> None:
 
 
 def test_the_page_states_the_promise_of_every_model(page: str) -> None:
-    assert page.count("<article>") == 4
+    assert page.count("<article>") == 5
+    assert "<dt>delta</dt><dd>1e-06</dd>" in page
+    assert "Mixed by a shuffler" in page
     for words in ("replace one person", "Definition 9.4", "Section 9.3", "must be honest", "per report"):
         assert words in page
     assert "prefers-color-scheme: dark" in page

@@ -55,3 +55,19 @@ def test_what_is_not_reduced_is_refused(value: int) -> None:
 def test_part_of_an_element_is_refused() -> None:
     with pytest.raises(MalformedReport):
         field.unpack(bytes(12))
+
+
+@given(
+    st.lists(st.lists(st.integers(0, PRIME - 1) | st.just(PRIME - 1), min_size=3, max_size=3), max_size=20)
+)
+def test_sums_of_columns_are_those_of_python_integers(rows: list[list[int]]) -> None:
+    matrix = np.array(rows, np.uint64).reshape(len(rows), 3)
+    assert field.totals(matrix) == [sum(column) % PRIME for column in zip(*rows, strict=True)] or not rows
+    assert field.totals(matrix[:, :1]) == [sum(row[0] for row in rows) % PRIME]
+
+
+def test_rows_with_one_element_that_is_not_reduced_are_found() -> None:
+    matrix = np.array([[0, PRIME - 1], [PRIME, 0], [0, 2**64 - 1], [1, 1]], np.uint64)
+    assert field.reduced(matrix).tolist() == [True, False, False, True]
+    assert field.reduced(matrix[:1]).tolist() == [True]
+    assert field.reduced(matrix[:0]).tolist() == []

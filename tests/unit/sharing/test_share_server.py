@@ -1,4 +1,4 @@
-"""A share server: counts once, releases once, never too few, always with its noise."""
+"""A share server: stores before it says so, counts once, releases once, never too few, always with its noise."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,177 +17,303 @@ from localdp.errors import (
     UnknownCollection,
     UnknownIndex,
 )
-from localdp.sharing import additive
-from localdp.sharing.collection import Collection, Contributor
-from localdp.sharing.noise_plans import NoisePlan
-from localdp.sharing.share_server import ShareBatch, ShareServer
-from tests.support.people import ONE, servers_of
-
-COLLECTION = Collection(
-    collection_id=bytes(16),
-    query="smoker",
-    resolution=1,
-    epsilon=ONE,
-    plan=NoisePlan.EACH_SERVER,
-    servers=("server-0", "server-1"),
-    parties=(Contributor("party-0", 100), Contributor("party-1", 50)),
-    minimum_batch=10,
+from localdp.sharing.agreement import agree
+from localdp.sharing.blocks import Rows, ShareBlock
+from localdp.sharing.share_server import ShareServer
+from localdp.sharing.storage import Holding, Job, MemoryStorage
+from tests.support.shares import (
+    KEYRING,
+    QUIET,
+    bits,
+    blocks_of,
+    collection_of,
+    exact_sums,
+    released,
+    servers_for,
+    upload,
 )
 
-
-def batch(start: int, stop: int, party: str = "party-0", **changes: Any) -> ShareBatch:
-    # Every person's share has a bin of its own, so a double count shows.
-    shares = np.array([1 << (index % 40) for index in range(start, stop)], np.uint64)
-    return replace(ShareBatch(COLLECTION.digest, party, Cohort(start, stop), shares), **changes)
+COLLECTION = collection_of()
+DIGEST = COLLECTION.digest
 
 
 @pytest.fixture
-def server() -> ShareServer:
-    ready = servers_of(1)[0]
-    ready.open(COLLECTION)
-    return ready
+def servers() -> list[ShareServer]:
+    return servers_for(COLLECTION)
 
 
-def released(server: ShareServer) -> int:
-    return server.release(COLLECTION.digest, server.holding(COLLECTION.digest).accepted)
+def ones(start: int, stop: int, party: str = "party-0") -> list[ShareBlock]:
+    return blocks_of(COLLECTION, bits(*[1] * (stop - start)), start, party)
 
 
-def test_a_batch_that_comes_twice_is_counted_once(server: ShareServer) -> None:
-    once, twice = servers_of(1)[0], server
-    once.open(COLLECTION)
-    assert once.accept(batch(0, 30)) == 30
-    assert [twice.accept(batch(0, 30)) for _ in range(2)] == [30, 0]
-    assert released(once) == released(twice)
+def test_a_block_that_comes_twice_is_stored_once(servers: list[ShareServer]) -> None:
+    assert upload(servers, ones(0, 30)) == [30, 30]
+    assert upload(servers, ones(0, 30)) == [0, 0]
+    released(servers, COLLECTION)
+    assert exact_sums(servers, COLLECTION) == [30]
 
 
-def test_of_an_overlapping_batch_only_new_people_are_counted(server: ShareServer) -> None:
-    whole = servers_of(1)[0]
-    whole.open(COLLECTION)
-    whole.accept(batch(0, 40))
-    assert server.accept(batch(0, 30)) == 30
-    assert server.accept(batch(20, 40)) == 10
-    assert server.holding(COLLECTION.digest) == whole.holding(COLLECTION.digest)
-    assert released(server) == released(whole)
+def test_of_an_overlapping_block_only_new_people_are_stored(servers: list[ShareServer]) -> None:
+    upload(servers, ones(0, 30))
+    assert upload(servers, ones(20, 40)) == [10, 10]
+    assert servers[0].accept(ones(35, 50)[0], ones(45, 60)[0]) == 20  # also within one call
+    assert servers[1].accept(ones(40, 60)[1]) == 20
+    released(servers, COLLECTION)
+    assert exact_sums(servers, COLLECTION) == [60]
 
 
-def test_the_same_people_of_different_parties_are_different_people(server: ShareServer) -> None:
-    server.accept(batch(0, 30))
-    server.accept(batch(0, 30, party="party-1"))
-    assert server.holding(COLLECTION.digest).reports == 60
+def test_the_same_people_of_different_parties_are_different_people(servers: list[ShareServer]) -> None:
+    upload(servers, ones(0, 30))
+    upload(servers, ones(0, 30, party="party-1"))
+    assert agree(servers[0], servers[1:], COLLECTION).reports == 60
 
 
-def test_nothing_is_released_below_the_minimum_batch(server: ShareServer) -> None:
-    server.accept(batch(0, 9))
+def test_nothing_is_sealed_or_released_below_the_minimum_batch(servers: list[ShareServer]) -> None:
+    upload(servers, ones(0, 9))
     with pytest.raises(TooFewReports):
-        released(server)
-    server.accept(batch(9, 10))
-    released(server)
+        released(servers, COLLECTION)
+    with pytest.raises(TooFewReports):
+        servers[1].seal(DIGEST)
+    with pytest.raises(TooFewReports):
+        servers[0].release(DIGEST, servers[0].holding(DIGEST).accepted)
+    upload(servers, ones(9, 10))
+    released(servers, COLLECTION)
 
 
-def test_a_release_repeats_the_same_number_and_closes_the_collection(server: ShareServer) -> None:
-    server.accept(batch(0, 30))
-    assert released(server) == released(server)
-    with pytest.raises(CollectionClosed):
-        server.accept(batch(30, 40))
-    assert server.holding(COLLECTION.digest).reports == 30
+def test_a_release_repeats_the_same_number_and_closes_the_collection(servers: list[ShareServer]) -> None:
+    upload(servers, ones(0, 30))
+    assert released(servers, COLLECTION) == released(servers, COLLECTION)
+    for server, block in zip(servers, ones(30, 40), strict=True):
+        with pytest.raises(CollectionClosed):
+            server.accept(block)
+        with pytest.raises(CollectionClosed):
+            server.commit(DIGEST, Job(1, np.array([31], np.uint32), np.array([True])))
+    assert servers[0].holding(DIGEST).reports == 30
 
 
-def test_a_release_names_exactly_the_reports_that_are_held(server: ShareServer) -> None:
-    server.accept(batch(0, 30))
-    earlier = server.holding(COLLECTION.digest).accepted
-    server.accept(batch(30, 31))
+def test_before_the_set_is_final_nothing_is_released(servers: list[ShareServer]) -> None:
+    upload(servers, ones(0, 30))
+    agreed = agree(servers[0], servers[1:], COLLECTION)
     with pytest.raises(ShareMismatch):
-        server.release(COLLECTION.digest, earlier)
+        servers[1].release(DIGEST, b"another set")
+    fresh = servers_for(COLLECTION)
+    upload(fresh, ones(0, 30))
+    with pytest.raises(TooFewReports):  # stored, and nothing decided
+        fresh[1].release(DIGEST, agreed.accepted)
 
 
-def test_different_sets_of_reports_have_different_digests(server: ShareServer) -> None:
+def test_a_server_seals_what_it_counts_and_nothing_else(servers: list[ShareServer]) -> None:
+    upload(servers, ones(0, 30))
+    agree(servers[0], servers[1:], COLLECTION)
+    good = servers[0].holding(DIGEST)
+    for wrong in (
+        replace(good, reports=29),
+        replace(good, accepted=bytes(32)),
+        replace(good, jobs=2),
+        Holding(0, b"", 0, True),
+    ):
+        with pytest.raises(ShareMismatch):
+            servers[1].seal(DIGEST, wrong)
+    assert servers[1].seal(DIGEST, good) == good
+
+
+def test_different_sets_of_reports_have_different_digests(servers: list[ShareServer]) -> None:
     seen = set()
-    for cohort in (Cohort(0, 20), Cohort(20, 21), Cohort(50, 60, Split(bytes(16), 2, 0))):
-        size = cohort.size()
-        server.accept(ShareBatch(COLLECTION.digest, "party-0", cohort, np.ones(size, np.uint64)))
-        seen.add(server.holding(COLLECTION.digest).accepted)
+    for start, stop in ((0, 20), (20, 21), (50, 60)):
+        upload(servers, ones(start, stop))
+        for number, positions in enumerate([servers[0].stored(DIGEST)], start=len(servers[0].jobs(DIGEST))):
+            servers[0].check(DIGEST, servers[0].verify_key(DIGEST), positions)
+            servers[0].commit(DIGEST, Job(number, positions, np.ones(len(positions), np.bool_)))
+        seen.add(servers[0].holding(DIGEST).accepted)
     assert len(seen) == 3
 
 
+def test_the_people_of_a_split_are_found_at_their_places(servers: list[ShareServer]) -> None:
+    cohort = Cohort(0, 100, Split(bytes(16), 2, 1))
+    rows = np.zeros((cohort.size(), 8), np.uint8)
+    empty = np.zeros((cohort.size(), 0), np.uint8)
+    for server in servers:
+        server.accept(ShareBlock(DIGEST, "party-0", cohort, Rows(empty, rows)))
+    assert servers[0].stored(DIGEST).tolist() == list(cohort.lanes())
+    upload(servers, ones(0, 100))  # the others
+    assert agree(servers[0], servers[1:], COLLECTION).reports == 100
+    assert exact_sums(servers, COLLECTION) == [100 - cohort.size()]
+
+
 def test_noise_depends_on_the_server_the_collection_and_the_set_of_reports() -> None:
-    loud = replace(COLLECTION, epsilon=Epsilon.requested("0.000001"))
-    sums = set()
-    for number, people in ((0, 30), (1, 30), (0, 31)):
-        server = servers_of(2)[number]
-        server.open(loud)
-        zeros = ShareBatch(loud.digest, "party-0", Cohort(0, people), np.zeros(people, np.uint64))
-        server.accept(zeros)
-        sums.add(server.release(loud.digest, server.holding(loud.digest).accepted))
-    assert len(sums) == 3
+    loud = collection_of(epsilon=Epsilon.requested("0.000001"))
+    seen = set()
+    for collection, people in ((loud, 30), (loud, 31), (replace(loud, minimum_batch=11), 30)):
+        servers = servers_for(collection)
+        upload(servers, blocks_of(collection, bits(*[0] * people)))
+        released(servers, collection)
+        for server in servers:
+            record = server._task(collection.digest).released
+            assert record is not None
+            seen.add(record.noise)
+    assert len(seen) == 6
 
 
 @pytest.mark.parametrize(
     ("wrong", "error"),
     [
-        (batch(90, 101), UnknownIndex),
-        (batch(0, 30, party="stranger"), InvalidParameter),
-        (batch(0, 30, collection=bytes(32)), UnknownCollection),
-        (batch(0, 30, shares=np.zeros(29, np.uint64)), MalformedReport),
+        ({"cohort": Cohort(90, 120)}, UnknownIndex),
+        ({"party": "stranger"}, InvalidParameter),
+        ({"collection": bytes(32)}, UnknownCollection),
+        ({"cohort": Cohort(0, 29)}, MalformedReport),
+        ({"rows": Rows(np.zeros((30, 1), np.uint8), np.zeros((30, 8), np.uint8))}, MalformedReport),
+        ({"rows": Rows(np.zeros((30, 0), np.uint8), np.zeros((30, 16), np.uint8))}, MalformedReport),
     ],
 )
-def test_a_wrong_batch_is_refused_and_leaves_nothing(
-    server: ShareServer, wrong: ShareBatch, error: type[Exception]
+def test_a_wrong_block_is_refused_and_leaves_nothing(
+    servers: list[ShareServer], wrong: dict[str, Any], error: type[Exception]
 ) -> None:
+    block = replace(ones(0, 30)[0], **wrong)
     with pytest.raises(error):
-        server.accept(wrong)
-    assert server.holding(COLLECTION.digest).reports == 0
+        servers[0].accept(ones(30, 40)[0], block) if "collection" not in wrong else servers[0].accept(block)
+    assert servers[0].stored(DIGEST).size == 0
 
 
-def test_a_server_takes_part_only_where_it_is_named() -> None:
+def test_blocks_of_two_collections_do_not_come_together(servers: list[ShareServer]) -> None:
+    with pytest.raises(InvalidParameter):
+        servers[0].accept(ones(0, 3)[0], replace(ones(0, 3)[0], collection=bytes(32)))
+    assert servers[0].accept() == 0
+
+
+def test_a_share_that_is_not_reduced_drops_its_report_at_all_servers(servers: list[ShareServer]) -> None:
+    leader, helper = ones(0, 30)
+    spoiled = helper.rows.inputs.copy()
+    spoiled[4] = 0xFF
+    servers[0].accept(leader)
+    servers[1].accept(replace(helper, rows=Rows(helper.rows.public, spoiled)))
+    agreed = agree(servers[0], servers[1:], COLLECTION)
+    assert agreed.reports == 29
+    assert exact_sums(servers, COLLECTION) == [29]
+    without = servers_for(COLLECTION)
+    upload(without, ones(0, 4))
+    upload(without, ones(5, 30))
+    # It is as if it had never come.
+    assert agree(without[0], without[1:], COLLECTION).accepted == agreed.accepted
+
+
+def test_a_server_takes_part_only_where_it_is_named_with_its_key() -> None:
     with pytest.raises(InvalidParameter):
         ShareServer("stranger", bytes(32)).open(COLLECTION)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"collection_id": b"1" * 16},
-        {"query": "not smoker"},
-        {"resolution": 2},
-        {"epsilon": Epsilon.requested("0.5")},
-        {"plan": NoisePlan.DIVIDED},
-        {"servers": ("server-1", "server-0")},
-        {"parties": (Contributor("party-0", 150),)},
-        {"minimum_batch": 11},
-    ],
-)
-def test_whatever_is_changed_in_a_collection_changes_its_digest(changes: dict[str, object]) -> None:
-    assert replace(COLLECTION, **changes).digest != COLLECTION.digest  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"collection_id": b"short"},
-        {"resolution": 0},
-        {"resolution": (1 << 20) + 1},
-        {"epsilon": Epsilon(0)},
-        {"servers": ("server-0",)},
-        {"servers": ("server-0", "server-0")},
-        {"servers": ("server-0", "")},
-        {"parties": ()},
-        {"parties": (Contributor("party-0", 1 << 33),)},
-        {"minimum_batch": 0},
-    ],
-)
-def test_a_collection_outside_its_bounds_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(InvalidParameter):
-        replace(COLLECTION, **changes)  # type: ignore[arg-type]
+        servers_for(collection_of(keys=(bytes(32), bytes(32))))
+    own = tuple(
+        ShareServer(name, KEYRING.server(i)).sealing_key.public for i, name in enumerate(COLLECTION.servers)
+    )
+    servers_for(collection_of(keys=own))
 
 
-def test_shares_of_both_servers_add_up_to_the_answer_plus_noise() -> None:
-    quiet = replace(COLLECTION, epsilon=Epsilon.requested(30))  # noise is zero but for 1 in 10**13
-    servers = servers_of(2)
-    values = np.array([1, 0, 1, 1, 0] * 20)
-    from localdp.randomness.hazmat import SeededSource
+def test_only_the_first_server_leads(servers: list[ShareServer]) -> None:
+    servers[0].verify_key(DIGEST)
+    with pytest.raises(InvalidParameter):
+        servers[1].verify_key(DIGEST)
 
-    for server, shares in zip(servers, additive.split(values, 2, SeededSource(3)), strict=True):
-        server.open(quiet)
-        server.accept(ShareBatch(quiet.digest, "party-0", Cohort(0, 100), shares))
-    sums = [server.release(quiet.digest, server.holding(quiet.digest).accepted) for server in servers]
-    assert additive.combine(sums) == 60
+
+def test_a_leader_that_names_two_keys_is_noticed(servers: list[ShareServer]) -> None:
+    upload(servers, ones(0, 30))
+    positions = servers[1].stored(DIGEST)
+    servers[1].check(DIGEST, bytes(32), positions)
+    with pytest.raises(ShareMismatch):
+        servers[1].check(DIGEST, b"1" * 32, positions)
+    with pytest.raises(ShareMismatch):
+        servers[0].check(DIGEST, b"too short", positions)
+
+
+def test_a_leader_that_decides_twice_about_a_job_is_noticed(servers: list[ShareServer]) -> None:
+    upload(servers, ones(0, 30))
+    agree(servers[0], servers[1:], COLLECTION)
+    told = servers[1].jobs(DIGEST)[0]
+    servers[1].commit(DIGEST, told)  # the same again changes nothing
+    for wrong in (
+        replace(told, accepted=~told.accepted),
+        replace(told, positions=told.positions + np.uint32(1)),
+    ):
+        with pytest.raises(ShareMismatch):
+            servers[1].commit(DIGEST, wrong)
+    assert servers[1].holding(DIGEST).reports == 30
+
+
+def test_a_decision_about_reports_that_are_not_here_or_out_of_turn_is_refused(
+    servers: list[ShareServer],
+) -> None:
+    upload(servers, ones(0, 30))
+    servers[1].check(DIGEST, bytes(32), servers[1].stored(DIGEST))
+    some, absent = np.array([0, 1], np.uint32), np.array([0, 31], np.uint32)
+    for wrong in (Job(0, absent, np.ones(2, np.bool_)), Job(1, some, np.ones(2, np.bool_))):
+        with pytest.raises(ShareMismatch):
+            servers[1].commit(DIGEST, wrong)
+    with pytest.raises(UnknownIndex):
+        servers[1].commit(DIGEST, Job(0, np.array([150], np.uint32), np.ones(1, np.bool_)))
+    with pytest.raises(MalformedReport):
+        servers[1].commit(DIGEST, Job(0, some, np.ones(3, np.bool_)))
+    assert servers[1].holding(DIGEST).reports == 0
+
+
+def test_blocks_that_overlap_do_not_count_a_report_twice(servers: list[ShareServer]) -> None:
+    upload(servers, ones(0, 30))
+    blocks = [np.arange(0, 10, dtype=np.uint32), np.arange(5, 15, dtype=np.uint32)]
+    for positions in blocks:
+        servers[1].check(DIGEST, bytes(32), positions)
+    servers[1].commit(DIGEST, Job(0, blocks[0], np.ones(10, np.bool_)))
+    with pytest.raises(ShareMismatch):
+        servers[1].commit(DIGEST, Job(1, blocks[1], np.ones(10, np.bool_)))
+    assert servers[1].holding(DIGEST).reports == 10
+
+
+def test_once_the_set_is_final_what_came_may_come_again_and_what_is_new_may_not(
+    servers: list[ShareServer],
+) -> None:
+    upload(servers, ones(0, 30))
+    agree(servers[0], servers[1:], COLLECTION)
+    assert upload(servers, ones(0, 30)) == [0, 0]
+    for _ in range(2):
+        with pytest.raises(CollectionClosed):
+            servers[0].accept(ones(25, 31)[0])
+
+
+def test_a_decision_that_accepts_what_the_server_refused_is_refused(servers: list[ShareServer]) -> None:
+    upload(servers, ones(0, 30))
+    positions = servers[1].stored(DIGEST)
+    servers[1].check(DIGEST, bytes(32), positions)
+    nothing = np.zeros((30, 0), np.uint8)
+    servers[1].vote(DIGEST, positions, nothing, np.zeros(30, np.bool_))
+    with pytest.raises(ShareMismatch):
+        servers[1].commit(DIGEST, Job(0, positions, np.ones(30, np.bool_)))
+
+
+def test_a_server_built_again_from_its_storage_goes_on(servers: list[ShareServer]) -> None:
+    storages = [MemoryStorage(), MemoryStorage()]
+    first = servers_for(COLLECTION, storages)
+    upload(first, ones(0, 30))
+    second = servers_for(COLLECTION, storages)
+    upload(second, ones(20, 60))
+    agree(second[0], second[1:], COLLECTION)
+    third = servers_for(COLLECTION, storages)
+    assert third[0].holding(DIGEST) == second[0].holding(DIGEST)
+    value = released(third, COLLECTION)
+    assert released(servers_for(COLLECTION, storages), COLLECTION) == value
+    upload(servers, ones(0, 60))
+    assert released(servers, COLLECTION) == value  # as if nothing had happened
+
+
+def test_what_is_not_needed_any_more_is_let_go() -> None:
+    storages = [MemoryStorage(), MemoryStorage()]
+    servers = servers_for(COLLECTION, storages)
+    upload(servers, ones(0, 30))
+    servers[0].accept(ones(30, 40)[0])  # of which the other server has no share
+    agree(servers[0], servers[1:], COLLECTION)
+    assert [sorted(one.uploads) for one in storages[0].kept()] == [[2]]
+    released(servers, COLLECTION)
+    kept = storages[0].kept()[0]
+    assert not kept.uploads and not kept.jobs and kept.released
+
+
+def test_shares_of_all_servers_add_up_to_the_answer_plus_noise() -> None:
+    quiet = collection_of(epsilon=QUIET, servers=("server-0", "server-1", "server-2"))
+    servers = servers_for(quiet)
+    upload(servers, blocks_of(quiet, bits(*[1, 0, 1, 1, 0] * 20)))
+    assert released(servers, quiet) == [60]

@@ -1,1 +1,1 @@
-"""Prio3 for blocks of reports, on numpy arrays; the same bytes as the reference for one report."""
+"""Prio3 for blocks of reports, compiled or on numpy arrays; the same bytes as the reference for one report."""

@@ -103,11 +103,12 @@ def gadget_values(gadget: Gadget, kernel: Kernel, inputs: Words) -> Words:
     if isinstance(gadget, SumOfProducts):
         return kernels.total(kernel, kernel.multiply(kernel.lift(inputs[:, ::2]), inputs[:, 1::2]))
     if isinstance(gadget, Univariate):
-        return _horner(gadget, kernel, inputs[:, 0])
+        return horner(gadget, kernel, inputs[:, 0])
     raise InvalidParameter("this gadget has no batched form")
 
 
-def _horner(gadget: Univariate, kernel: Kernel, x: Words) -> Words:
+def horner(gadget: Univariate, kernel: Kernel, x: Words) -> Words:
+    """The gadget at each of (limbs, reports) points."""
     point, value = kernel.lift(x), np.zeros_like(x)
     for coefficient in reversed(gadget.coefficients):
         constant = kernels.elements(kernel, [coefficient % kernel.field.modulus])[:, 0]

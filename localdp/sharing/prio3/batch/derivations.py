@@ -1,4 +1,4 @@
-"""What a Prio3 server expands from seeds, for a block of reports; the streams are those of the reference's `derivations`.
+"""What the parties of Prio3 expand from seeds, for a block of reports; the streams are those of the reference.
 
 Checked to give the same bytes as the reference in tests/unit/sharing/prio3/test_batch.py.
 """
@@ -34,6 +34,12 @@ class BlockDerivations:
         binders = repeated(bytes([self.task.proofs, server]), len(seeds))
         count = self.task.circuit.proof_length * self.task.proofs
         return self._elements(Use.PROOF_SHARE, seeds, binders, count)
+
+    def prove_coins(self, seeds: Octets) -> Words:
+        """The client's seeds of the wires."""
+        binders = repeated(bytes([self.task.proofs]), len(seeds))
+        count = self.task.circuit.gadget.arity * self.task.proofs
+        return self._elements(Use.PROVE_COINS, seeds, binders, count)
 
     def query_coins(self, verify_key: bytes, nonces: Octets) -> Words:
         """The servers' common coins for each report, unknown to its client."""

@@ -1,4 +1,4 @@
-"""The seam between batched Prio3 and the arithmetic it runs on: one `Kernel` per field, chosen by `kernel_for`.
+"""The seam between Prio3 on numpy arrays and the arithmetic it runs on: one `Kernel` per field, chosen by `kernel_for`.
 
 Elements of many reports stand in an array of uint64 of shape (limbs, ..., reports), least limb first.  Reports come last so
 that one step of a computation, done for all reports, runs over contiguous memory.
@@ -7,7 +7,7 @@ A kernel may keep *factors* in another form than elements (Montgomery's, in Fiel
 `multiply` takes a factor and gives back the form of its other operand.  So sums of products need no conversion: the
 shares stay elements and everything that multiplies them is lifted once.
 
-A compiled kernel goes in here, and needs to change nothing else.
+Compiled code does not come through here: it fuses whole steps instead of speeding up each operation (see `engine`).
 Checked against Python integers, for every kernel, in tests/unit/sharing/prio3/test_kernels.py.
 """
 
@@ -63,7 +63,7 @@ class Kernel(Protocol):
 
 
 def kernel_for(field: PrimeField) -> Kernel:
-    """The fastest kernel that is installed."""
+    """The numpy kernel of a field."""
     from localdp.sharing.prio3.batch.field64 import NumpyField64
     from localdp.sharing.prio3.batch.field128 import NumpyField128
 

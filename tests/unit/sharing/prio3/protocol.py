@@ -5,6 +5,7 @@ from typing import Any
 
 from localdp.randomness.hazmat import SeededSource
 from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Report, Sum, SumVec
+from localdp.sharing.prio3.flp import AnyCircuit
 
 KEY, CONTEXT = bytes(range(100, 132)), b"task"
 INSTANCES: dict[str, tuple[Prio3, list[Any]]] = {
@@ -23,6 +24,14 @@ RESULTS: dict[str, Any] = {
     "MultihotCountVec": [1, 1, 1, 1],
     "two proofs": [11, 6],
 }
+
+MEASUREMENTS: list[tuple[AnyCircuit, list[Any]]] = [
+    (Count(), [1, 0, 1, 1]),
+    (Sum(13), [13, 0, 6, 7]),
+    (SumVec(2, 6, 3), [[6, 1], [0, 0], [5, 5], [2, 3]]),
+    (Histogram(5, 2), [4, 0, 4, 1]),
+    (MultihotCountVec(4, 3, 3), [[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0]]),
+]
 
 
 def make_reports(name: str) -> list[Report]:
@@ -55,3 +64,10 @@ def with_byte_changed(report: Report, message: int, byte: int, by: int = 1) -> R
 
 def _changed(data: bytes, byte: int, by: int) -> bytes:
     return data[:byte] + bytes([data[byte] ^ by]) + data[byte + 1 :]
+
+
+# Seeds and a nonce, found by searching, for which the stream has a word that is not an element of Field64: one in 2**32 is.
+# They belong to `Prio3(Sum(2**32 - 1), 2)`, KEY and CONTEXT; each is a little-endian number, filled up with zeros.
+SEED_OF_PROOFS_WITH_A_GAP = (155_975_737).to_bytes(32, "little")
+SEED_OF_MEASUREMENT_WITH_A_GAP = (83_896_514).to_bytes(32, "little")
+NONCE_OF_COINS_WITH_A_GAP = (39_889_719).to_bytes(16, "little")

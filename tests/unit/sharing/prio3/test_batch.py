@@ -23,13 +23,14 @@ from tests.unit.sharing.prio3.protocol import (
 )
 
 EACH = pytest.mark.parametrize("name", INSTANCES)
+BOTH = pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "compiled"])
 
 
-def servers_of(prio3: Prio3) -> list[BlockVerifier]:
-    return [BlockVerifier(prio3, KEY, CONTEXT, j) for j in range(prio3.shares)]
+def servers_of(prio3: Prio3, compiled: bool) -> list[BlockVerifier]:
+    return [BlockVerifier(prio3, KEY, CONTEXT, j, compiled=compiled) for j in range(prio3.shares)]
 
 
-def init(prio3: Prio3, reports: list[Report]) -> list[tuple[BlockState, Octets]]:
+def init(prio3: Prio3, reports: list[Report], compiled: bool) -> list[tuple[BlockState, Octets]]:
     layout = prio3.layout
     public = (
         rows([report.nonce for report in reports], 16),
@@ -37,12 +38,12 @@ def init(prio3: Prio3, reports: list[Report]) -> list[tuple[BlockState, Octets]]
     )
     return [
         server.init(*public, rows([report.input_shares[j] for report in reports], layout.input_bytes(j)))
-        for j, server in enumerate(servers_of(prio3))
+        for j, server in enumerate(servers_of(prio3, compiled))
     ]
 
 
-def accepted_by_all(prio3: Prio3, runs: list[tuple[BlockState, Octets]]) -> Mask:
-    servers = servers_of(prio3)
+def accepted_by_all(prio3: Prio3, runs: list[tuple[BlockState, Octets]], compiled: bool) -> Mask:
+    servers = servers_of(prio3, compiled)
     messages, holds = servers[-1].combine([shares for _, shares in runs])
     masks = [
         server.finish(state, messages, holds) for server, (state, _) in zip(servers, runs, strict=True)
@@ -57,40 +58,45 @@ def is_accepted(prio3: Prio3, report: Report) -> bool:
         return False
 
 
+@BOTH
 @EACH
-def test_every_message_of_a_block_has_the_bytes_of_the_reference(name: str) -> None:
+def test_every_message_of_a_block_has_the_bytes_of_the_reference(name: str, compiled: bool) -> None:
     prio3, _ = INSTANCES[name]
     reports = make_reports(name)
-    runs = init(prio3, reports)
-    messages, holds = servers_of(prio3)[0].combine([shares for _, shares in runs])
+    runs = init(prio3, reports, compiled)
+    messages, holds = servers_of(prio3, compiled)[0].combine([shares for _, shares in runs])
     assert holds.all()
     for i, report in enumerate(reports):
         public = report.nonce, report.public_share
         single = [
             prio3.verify_init(KEY, CONTEXT, j, *public, report.input_shares[j]) for j in range(prio3.shares)
         ]
-        for server, (state, share), (states, shares) in zip(servers_of(prio3), single, runs, strict=True):
+        for server, (state, share), (states, shares) in zip(
+            servers_of(prio3, compiled), single, runs, strict=True
+        ):
             assert shares[i].tobytes() == share
             assert states.joint_seeds[i].tobytes() == state.joint_seed
             assert server.output_shares(states)[i].tobytes() == prio3.field.pack(state.output_share)
         assert messages[i].tobytes() == prio3.combine(CONTEXT, [share for _, share in single])
 
 
+@BOTH
 @EACH
-def test_aggregate_shares_of_accepted_reports_give_the_result(name: str) -> None:
+def test_aggregate_shares_of_accepted_reports_give_the_result(name: str, compiled: bool) -> None:
     prio3, _ = INSTANCES[name]
-    runs = init(prio3, make_reports(name))
-    accepted = accepted_by_all(prio3, runs)
+    runs = init(prio3, make_reports(name), compiled)
+    accepted = accepted_by_all(prio3, runs, compiled)
     assert accepted.all()
     shares = [
         server.aggregate(state, accepted)
-        for server, (state, _) in zip(servers_of(prio3), runs, strict=True)
+        for server, (state, _) in zip(servers_of(prio3, compiled), runs, strict=True)
     ]
     assert prio3.unshard(shares) == RESULTS[name]
 
 
+@BOTH
 @EACH
-def test_bad_reports_are_dropped_exactly_where_the_reference_drops_them(name: str) -> None:
+def test_bad_reports_are_dropped_exactly_where_the_reference_drops_them(name: str, compiled: bool) -> None:
     """Each message is changed in a few places, and good reports stand between the bad ones."""
     prio3, _ = INSTANCES[name]
     good = make_reports(name)
@@ -99,37 +105,39 @@ def test_bad_reports_are_dropped_exactly_where_the_reference_drops_them(name: st
         length = len(good[0].public_share) if message < 0 else len(good[0].input_shares[message])
         for byte in {0, length // 2, length - 1} if length else ():
             reports += [with_byte_changed(good[0], message, byte), good[2]]
-    accepted = accepted_by_all(prio3, init(prio3, reports))
+    accepted = accepted_by_all(prio3, init(prio3, reports, compiled), compiled)
     assert accepted.tolist() == [is_accepted(prio3, report) for report in reports]
     assert accepted.any() and not accepted.all()
 
 
+@BOTH
 @EACH
-def test_an_element_that_is_not_reduced_drops_its_report_only(name: str) -> None:
+def test_an_element_that_is_not_reduced_drops_its_report_only(name: str, compiled: bool) -> None:
     prio3, _ = INSTANCES[name]
     good = make_reports(name)
     width = prio3.field.encoded_bytes
     unreduced = b"\xff" * width + good[1].input_shares[0][width:]
     bad = Report(good[1].nonce, good[1].public_share, (unreduced, *good[1].input_shares[1:]))
-    runs = init(prio3, [good[0], bad, good[2]])
+    runs = init(prio3, [good[0], bad, good[2]], compiled)
     assert (runs[0][1][1] == 0xFF).all()
-    assert accepted_by_all(prio3, runs).tolist() == [True, False, True]
+    assert accepted_by_all(prio3, runs, compiled).tolist() == [True, False, True]
     states = [state for state, _ in runs]
     changed = [shares.copy() for _, shares in runs]
     changed[-1][0, :width] = 0xFF
     again = list(zip(states, changed, strict=True))
-    assert accepted_by_all(prio3, again).tolist() == [False, False, True]
+    assert accepted_by_all(prio3, again, compiled).tolist() == [False, False, True]
 
 
-def test_a_refused_report_is_not_in_the_aggregate() -> None:
+@BOTH
+def test_a_refused_report_is_not_in_the_aggregate(compiled: bool) -> None:
     prio3 = Prio3(Count(), 2)
     good = make_reports("Count")
     reports = [good[0], with_byte_changed(good[0], 0, 0), good[0]]
-    runs = init(prio3, reports)
-    accepted = accepted_by_all(prio3, runs)
+    runs = init(prio3, reports, compiled)
+    accepted = accepted_by_all(prio3, runs, compiled)
     shares = [
         server.aggregate(state, accepted)
-        for server, (state, _) in zip(servers_of(prio3), runs, strict=True)
+        for server, (state, _) in zip(servers_of(prio3, compiled), runs, strict=True)
     ]
     assert prio3.unshard(shares) == 2
 
@@ -157,29 +165,31 @@ def test_at_a_point_that_must_not_be_used_nothing_is_sent(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(BlockDerivations, "query_coins", with_a_root)
     prio3, _ = INSTANCES["Count"]
-    runs = init(prio3, make_reports("Count"))
+    runs = init(prio3, make_reports("Count"), compiled=False)
     assert all((shares[1] == 0xFF).all() for _, shares in runs)
-    assert accepted_by_all(prio3, runs).tolist() == [True, False, True]
+    assert accepted_by_all(prio3, runs, compiled=False).tolist() == [True, False, True]
 
 
-def test_a_server_refuses_what_it_could_not_read_whatever_the_others_say() -> None:
+@BOTH
+def test_a_server_refuses_what_it_could_not_read_whatever_the_others_say(compiled: bool) -> None:
     prio3, good = Prio3(Count(), 2), make_reports("Count")
     unreadable = Report(good[0].nonce, b"", (b"\xff" * 48, good[0].input_shares[1]))
-    state, _ = init(prio3, [good[0], unreadable])[0]
-    claimed = servers_of(prio3)[0].finish(state, np.empty((2, 0), np.uint8), np.ones(2, np.bool_))
+    state, _ = init(prio3, [good[0], unreadable], compiled)[0]
+    claimed = servers_of(prio3, compiled)[0].finish(state, np.empty((2, 0), np.uint8), np.ones(2, np.bool_))
     assert claimed.tolist() == [True, False]
 
 
-def test_the_modulus_in_place_of_zero_is_refused() -> None:
+@BOTH
+def test_the_modulus_in_place_of_zero_is_refused(compiled: bool) -> None:
     """The same number, but not the same bytes: there is one encoding only."""
     prio3 = Prio3(Count(), 2)
-    shares = [share.copy() for _, share in init(prio3, make_reports("Count")[:1])]
+    shares = [share.copy() for _, share in init(prio3, make_reports("Count")[:1], compiled)]
     for share in shares:
         share[:, :8] = 0  # The checks of an honest report add up to zero, and so do these.
-    assert servers_of(prio3)[0].combine(shares)[1].tolist() == [True]
+    assert servers_of(prio3, compiled)[0].combine(shares)[1].tolist() == [True]
     assert prio3.combine(CONTEXT, [share.tobytes() for share in shares]) == b""
     shares[1][0, :8] = np.frombuffer(FIELD64.modulus.to_bytes(8, "little"), np.uint8)
-    assert servers_of(prio3)[0].combine(shares)[1].tolist() == [False]
+    assert servers_of(prio3, compiled)[0].combine(shares)[1].tolist() == [False]
     with pytest.raises(MalformedReport):
         prio3.combine(CONTEXT, [share.tobytes() for share in shares])
 
@@ -199,17 +209,21 @@ def test_each_word_of_a_verifier_counts(field: PrimeField) -> None:
         assert reference.decide(circuit, verifier) == expected
 
 
-def test_an_empty_block_is_verified_too() -> None:
+@BOTH
+def test_an_empty_block_is_verified_too(compiled: bool) -> None:
     prio3 = Prio3(Count(), 2)
     nothing = [np.empty((0, length), np.uint8) for length in (16, 0, 48)]
-    state, shares = BlockVerifier(prio3, KEY, CONTEXT, 0).init(nothing[0], nothing[1], nothing[2])
+    state, shares = BlockVerifier(prio3, KEY, CONTEXT, 0, compiled=compiled).init(
+        nothing[0], nothing[1], nothing[2]
+    )
     assert shares.shape == (0, 32)
-    assert BlockVerifier(prio3, KEY, CONTEXT, 0).aggregate(state, state.good) == bytes(8)
+    assert BlockVerifier(prio3, KEY, CONTEXT, 0, compiled=compiled).aggregate(state, state.good) == bytes(8)
 
 
-def test_blocks_of_the_wrong_shape_are_refused() -> None:
+@BOTH
+def test_blocks_of_the_wrong_shape_are_refused(compiled: bool) -> None:
     prio3 = Prio3(Count(), 2)
-    server = BlockVerifier(prio3, KEY, CONTEXT, 0)
+    server = BlockVerifier(prio3, KEY, CONTEXT, 0, compiled=compiled)
     octets = [np.zeros((2, length), np.uint8) for length in (16, 0, 48, 32)]
     state, _ = server.init(octets[0], octets[1], octets[2])
     with pytest.raises(InvalidParameter):
@@ -222,6 +236,12 @@ def test_blocks_of_the_wrong_shape_are_refused() -> None:
         server.combine([octets[3], octets[3][:1]])
     with pytest.raises(InvalidParameter):
         server.finish(state, octets[3], state.good)
+    with pytest.raises(InvalidParameter):
+        server.finish(state, octets[1], state.good[:1])
+    with pytest.raises(InvalidParameter):
+        server.aggregate(state, np.ones(2, np.uint8))
+    with pytest.raises(InvalidParameter):
+        server.init(octets[0].astype(np.int64), octets[1], octets[2])
     with pytest.raises(MalformedReport):
         rows([bytes(31)], 32)
     for key, number in ((bytes(31), 0), (KEY, 2)):

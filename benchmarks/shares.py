@@ -1,0 +1,111 @@
+"""What share servers reach, end to end: reports uploaded to two durable processes, verified, sealed and released.
+
+Reports are made beforehand, since that is the parties' work; how fast they are made is a row of its own.  Everything
+else counts: the network, both disks with every write synced, the verification in rounds between the servers, the release.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from time import perf_counter
+
+import numpy as np
+
+from benchmarks.rows import Row, row_of
+from localdp.accounting.epsilon import Epsilon
+from localdp.cohorts import Cohort
+from localdp.experiments.population import made_up_people
+from localdp.randomness.keystream import KeystreamSource
+from localdp.randomness.lanes import LanedSource
+from localdp.sharing.blocks import ShareBlock, positions_in
+from localdp.sharing.collection import COLLECTION_ID_BYTES, Collection, Contributor, Tier
+from localdp.sharing.encoding import Encoding
+from localdp.sharing.noise_plans import NoisePlan
+from localdp.sharing.tiers import people_per_block, sharing_of
+from parties.coordinator import Peer
+from parties.serving import open_aio_channel
+from parties.shares.client import upload
+from parties.shares.collector import RemoteShareServers
+from parties.simulation.launcher import Simulation
+
+ONE = Epsilon.requested(1)
+TURNS = 3
+UPLOAD_SECONDS = 120.0
+CASES: list[tuple[str, Encoding, Tier, int, float | None]] = [
+    ("Count with proofs", Encoding.count(), "prio3", 60_000, 20_000),
+    ("Histogram of 256 with proofs", Encoding.histogram(256), "prio3", 8_000, 5_000),
+    ("Sum up to 255 with proofs", Encoding.sum(255), "prio3", 40_000, None),
+    ("256 entries without proofs", Encoding.histogram(256), "additive", 20_000, None),
+]
+
+
+def shares() -> list[Row]:
+    """Reports a second through two share servers, for each kind of report; and how fast they are made."""
+    people = made_up_people(1, KeystreamSource.from_system())
+    with Simulation([people], budget=ONE, synced=True) as running:
+        return [row for case in CASES for row in _case(running.shared, running.share_servers, *case)]
+
+
+def _case(
+    servers: RemoteShareServers,
+    peers: list[Peer],
+    name: str,
+    encoding: Encoding,
+    tier: Tier,
+    reports: int,
+    target: float | None,
+) -> list[Row]:
+    made, passed = 0.0, 0.0
+    for _ in range(TURNS):
+        collection = _collection(servers, encoding, tier, reports)
+        start = perf_counter()
+        blocks = list(_blocks(collection, reports))
+        made = max(made, reports / (perf_counter() - start))
+        start = perf_counter()
+        servers.open(collection)
+        asyncio.run(_uploaded(peers, blocks))
+        agreed = servers.agree(collection)
+        servers.release(collection, agreed.accepted)
+        passed = max(passed, reports / (perf_counter() - start))
+        if agreed.reports != reports:
+            raise SystemExit("a report was lost")
+    ratio = 0.0 if target is None else target / passed
+    yardstick = "a report" if target is None else f"{target:.0f}/s"
+    return [
+        row_of(f"{name}, through two servers", passed, "reports/s", yardstick, ratio, target and 1.0),
+        row_of(f"{name}, made by a party", made, "reports/s", "a report", 0.0, None),
+    ]
+
+
+def _collection(servers: RemoteShareServers, encoding: Encoding, tier: Tier, reports: int) -> Collection:
+    parties = (Contributor("party", reports),)
+    name = os.urandom(COLLECTION_ID_BYTES)
+    plan = NoisePlan.EACH_SERVER
+    return Collection(name, "true", encoding, ONE, plan, servers.servers, parties, 2, tier, servers.keys)
+
+
+def _blocks(collection: Collection, reports: int) -> list[list[ShareBlock]]:
+    sharing, blocks = sharing_of(collection), []
+    length = collection.encoding.length
+    key = os.urandom(32)
+    for part in Cohort(0, reports).parts(people_per_block(collection)):
+        lanes = np.arange(part.start, part.stop)
+        values = np.eye(length, dtype=np.int64)[lanes % length] if length > 1 else (lanes % 2)[:, None]
+        rows = sharing.split(values, positions_in(part, 0), LanedSource(key, part.lanes()))
+        blocks.append([ShareBlock(collection.digest, "party", part, one) for one in rows])
+    return blocks
+
+
+async def _uploaded(peers: list[Peer], blocks: list[list[ShareBlock]]) -> None:
+    async def each() -> AsyncIterator[list[ShareBlock]]:
+        for block in blocks:
+            yield block
+
+    channels = [open_aio_channel(peer.address) for peer in peers]
+    outcomes = await upload(channels, each(), UPLOAD_SECONDS)
+    for channel in channels:
+        await channel.close()
+    if not all(isinstance(outcome, int) for outcome in outcomes):
+        raise SystemExit("an upload failed")

@@ -1,0 +1,81 @@
+"""What the learners of classes share: a target column, classes, `predict` and `score`.
+
+The classes of a bit are false and true, those of a category its labels, those of a bounded whole number its values.
+Predictions are made by evaluating the expressions that were asked, on rows that never leave this process.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.algorithms.definition import Learner, features_of
+from localdp.algorithms.tables import records_for_prediction
+from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
+from localdp.errors import InvalidParameter
+from localdp.randomizers.definition import Floats
+
+MOST_CLASSES = 256
+EVERY_KIND = (BitDomain, CategoryDomain, IntegerDomain, RealDomain)
+
+
+class Classifier(Learner):
+    """A learner that predicts the class of a person."""
+
+    _predicts_classes = True
+
+    target: str
+    features: Sequence[str] | None
+    classes_: NDArray[Any]
+    features_: tuple[str, ...]
+    _schema: Schema
+
+    def _study(self, schema: Schema, kinds: tuple[type, ...] = EVERY_KIND) -> None:
+        """Set the features and the classes, from the public schema."""
+        names = features_of(schema, self.features, self.target, kinds)
+        if not all(isinstance(schema[name], kinds) for name in names):
+            raise InvalidParameter(f"{type(self).__name__} cannot learn from columns of every kind given")
+        self.classes_ = classes_of(schema, self.target)
+        self.features_, self._schema = names, schema
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """The most likely class of each person; the lowest one among equals."""
+        places = np.argmax(self.predict_proba(X), axis=1)
+        predicted: NDArray[Any] = self.classes_[places]
+        return predicted
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """The probability of every class, a row for each person."""
+
+    def score(self, X: Any, y: Any) -> float:  # noqa: N803
+        """The share of people whose class is predicted right."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    def _records(self, X: Any) -> Records:  # noqa: N803
+        self._require_fitted("claim_")
+        return records_for_prediction(X, self._schema, self.features_)
+
+
+def classes_of(schema: Schema, target: str) -> NDArray[Any]:
+    """The values that a target may take."""
+    match schema[target]:
+        case BitDomain():
+            return np.array([False, True])
+        case CategoryDomain(labels) if len(labels) <= MOST_CLASSES:
+            return np.array(labels)
+        case IntegerDomain(low, high) if high - low < MOST_CLASSES:
+            return np.arange(low, high + 1)
+    raise InvalidParameter(
+        f"column {target!r:.60} has no classes: a target is a bit, or has at most {MOST_CLASSES} values"
+    )
+
+
+def require_bit(schema: Schema, target: str) -> None:
+    """Refuse a target that is not a bit."""
+    if not isinstance(schema[target], BitDomain):
+        raise InvalidParameter(f"column {target!r:.60} should be a bit")

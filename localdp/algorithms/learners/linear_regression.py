@@ -1,0 +1,192 @@
+"""Least squares by moments, and where noise is large by residuals: few vector queries instead of coordinates.
+
+First round, one vector query: the second moments of (a u, b, g t), with u the features in public units, 1 the constant and
+t the target brought to [-1, 1]; a**2 + b**2 + g**2 = 1, so that nobody with |u| <= 1 is shortened.  They contain the normal
+equations, E[u u'], E[u], E[t u], E[t], and the spread E[t**2].  `noisy_moments` solves them with the noise in mind.
+
+In the local model that is not enough: the error of E[t u] does not shrink with what is still unexplained.  So further
+rounds ask about residuals r = <w, u> + w_0 - t at the current w: `signed(r + z <= 0, v)` for four shifts z spread evenly
+over [-B, B], where v = ball(a u, b).  On average over the shifts sign(r + z) is r / B clipped to [-1, 1] (in steps), so the
+mean of the four, times -B, is the gradient of a Huber loss of width B (Huber 1964).  As a vector it is of length 1 however
+small the residuals are, hence 1 / B times as clear as the gradient of the square; B follows the residuals, from twice
+their spread downwards.  A step is the safe inverse of the covariance times the gradient.  Whoever was shortened in v still
+counts with the whole residual: v is only an instrument.
+`rounds=None` takes 1 round where moments are good enough by the plan, and 3 where residuals pay.
+
+Claims.  With answers without error, and nobody shortened, one round is ordinary least squares.  With three features that
+fill the ball and every entry off by at most 0.003, R**2 is at most 0.01 below that of least squares.
+**Deviation** from one round of moments(v, t), which reaches R**2 = 0.68 at n = 1e5, d = 10, epsilon = 1 in the local model
+where 0.909 is possible: three rounds reach 0.86.
+Checked in tests/unit/algorithms/learners/test_linear_regression.py; the numbers in tests/statistical/test_learners_b.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from localdp.algorithms.definition import TARGET, Learner, features_of
+from localdp.algorithms.learners.noisy_moments import Regressors, mean_weight, shortened, symmetric
+from localdp.algorithms.learners.scaling import Scaling, called, factor_of
+from localdp.algorithms.tables import numbers_for_prediction
+from localdp.algorithms.texts import decimal
+from localdp.domains import Schema
+from localdp.errors import InvalidParameter
+from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.plans import Plan
+from localdp.randomizers.definition import Floats
+
+MOST_ROUNDS = 64
+_ROUNDS_WITH_RESIDUALS = 3
+_FEATURES, _CONSTANT, _TARGET = map(factor_of, (0.5, 0.1, 0.4))  # a, b and g of the first round
+_LATER_FEATURES, _LATER_CONSTANT = map(factor_of, (0.9, 0.1))  # a and b of the others
+_SHIFTS = 4
+_WIDTH = 2.0  # B in standard deviations of the residuals
+_DECAY = 0.7  # of B from round to round
+_LEAST_SPREAD, _LARGEST_SPREAD = 0.05, 0.5  # of the residuals of a target in [-1, 1]
+_NEGLIGIBLE = 0.02  # error of a prediction, of a target in [-1, 1], that is not worth another round
+_TYPICAL_SPREAD = 1 / 3  # of a target in [-1, 1]
+_TYPICAL_RESIDUAL = 0.15  # spread of what is unexplained of it
+
+
+class LinearRegression(Learner):
+    """Predicts a number by a linear form of the features."""
+
+    coef_: Floats
+    intercept_: float
+    features_: tuple[str, ...]
+    rounds_: int  # that were asked
+
+    def __init__(
+        self,
+        target: str = TARGET,
+        features: Sequence[str] | None = None,
+        rounds: int | None = None,
+        radius: float | None = None,
+        check_signal: bool = True,
+    ) -> None:
+        """`radius` is how long a vector of features, each in units of half its range, may be without being shortened."""
+        self.target = target
+        self.features = features
+        self.rounds = rounds
+        self.radius = radius
+        self.check_signal = check_signal
+
+    def _rounds(self) -> int:
+        if self.rounds is not None and not 1 <= self.rounds <= MOST_ROUNDS:
+            raise InvalidParameter(f"a regression has 1 to {MOST_ROUNDS} rounds")
+        return self.rounds or 1
+
+    def _announced(self, oracle: StatisticalQueryOracle) -> int:
+        self.rounds_ = self._rounds()
+        self._study(oracle.schema)
+        if self.rounds is None and not self._moments_suffice(oracle):
+            self.rounds_ = _ROUNDS_WITH_RESIDUALS
+        return self.rounds_
+
+    def _study(self, schema: Schema) -> None:
+        """Set the features and the public units, from the schema."""
+        self.features_ = features_of(schema, self.features, self.target)
+        self._scaling = Scaling.each(schema, self.features_, self.radius)
+        self._labels = Scaling.each(schema, (self.target,), None)
+
+    def _moments_suffice(self, oracle: StatisticalQueryOracle) -> bool:
+        """Whether the plan says that residuals would not be worth their rounds."""
+        size, later = len(self.features_), oracle.in_rounds(_ROUNDS_WITH_RESIDUALS)
+        by_moments = _error_of_products(oracle.plan([self._moments_query()]))
+        typical = _Fit(np.zeros(size), 0.0, _TYPICAL_RESIDUAL)
+        distance = later.plan(self._residual_queries(typical)).vector_error  # of all shifts together
+        by_residuals = typical.width * distance / (_SHIFTS * math.sqrt(size))
+        return size * by_moments <= _NEGLIGIBLE or by_residuals >= by_moments / 2
+
+    def _learn(self, oracle: StatisticalQueryOracle) -> None:
+        query, size = self._moments_query(), len(self.features_)
+        self.plan_ = oracle.plan([query])
+        # Features that fill the ball have a covariance of 1 / d; a linear target then has products of this length.
+        expected = _TYPICAL_SPREAD / math.sqrt(size)
+        error = math.sqrt(size) * _error_of_products(self.plan_)
+        self._require_signal(expected, error, "a linear dependence")
+        moments = symmetric(oracle.answer_vectors([query])[0].values, size + 2)
+        fit, regressors = _first_fit(moments, self.plan_.rows[0].standard_error)
+        for _ in range(self.rounds_ - 1):
+            fit = self._refined(oracle, fit, regressors)
+        weights, constant = self._scaling.in_columns(fit.weights, fit.constant)
+        middle, half = float(self._labels.centres[0]), float(self._labels.widths[0])
+        self.coef_, self.intercept_ = half * weights, middle + half * constant
+
+    def _refined(self, oracle: StatisticalQueryOracle, fit: _Fit, regressors: Regressors) -> _Fit:
+        """One round of residuals."""
+        answers = oracle.answer_vectors(self._residual_queries(fit))
+        gradient = -fit.width * np.mean([answer.values for answer in answers], axis=0)
+        products, mean = gradient[:-1] / _LATER_FEATURES, float(gradient[-1]) / _LATER_CONSTANT
+        weights, constant = regressors.solve(products, mean)
+        spread = max(_DECAY * fit.spread, _LEAST_SPREAD)
+        return _Fit(fit.weights - weights, fit.constant - constant, spread)
+
+    def _moments_query(self) -> str:
+        parts = [*self._scaling.forms(_FEATURES), decimal(_CONSTANT), *self._labels.forms(_TARGET)]
+        return called("moments", [called("ball", parts)])
+
+    def _residual_queries(self, fit: _Fit) -> list[str]:
+        """The side of the residual, shifted, times the features."""
+        vector = called("ball", [*self._scaling.forms(_LATER_FEATURES), decimal(_LATER_CONSTANT)])
+        form, label = " + ".join(self._scaling.terms(fit.weights)), self._labels.forms()[0]
+        shifts = fit.width * ((2 * np.arange(_SHIFTS) + 1) / _SHIFTS - 1)
+        return [
+            f"signed({form} + {decimal(fit.constant + shift)} <= {label}, {vector})" for shift in shifts
+        ]
+
+    def predict(self, X: Any) -> Floats:  # noqa: N803
+        """The expected target of each person."""
+        self._require_fitted("coef_")
+        predicted: Floats = numbers_for_prediction(X, self.features_) @ self.coef_ + self.intercept_
+        return predicted
+
+    def score(self, X: Any, y: Any) -> float:  # noqa: N803
+        """R**2: the part of the target's variance that is predicted."""
+        target = np.asarray(y, np.float64)
+        residual = np.square(target - self.predict(X)).mean()
+        return float(1 - residual / np.square(target - target.mean()).mean())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fit:
+    """A linear form of the features in public units, and about how large its residuals are."""
+
+    weights: Floats
+    constant: float
+    spread: float
+
+    @property
+    def width(self) -> float:
+        """B: beyond it a residual counts no more."""
+        return _WIDTH * self.spread
+
+
+def _error_of_products(plan: Plan) -> float:
+    """Of an entry of E[t u], from the plan of the first round."""
+    return plan.rows[0].standard_error / (math.sqrt(2) * _FEATURES * _TARGET)
+
+
+def _first_fit(moments: Floats, error: float) -> tuple[_Fit, Regressors]:
+    """Least squares from the second moments of (a u, b, g t) with errors of this size."""
+    scales = np.array([*[_FEATURES] * (len(moments) - 2), _CONSTANT, _TARGET])
+    second = moments / np.outer(scales, scales)
+    second /= mean_weight(float(second[-2, -2]), error / _CONSTANT**2)
+    means, products, mean = second[:-2, -2], second[:-2, -1], float(second[-2, -1])
+    of_means = error / (math.sqrt(2) * _FEATURES * _CONSTANT)
+    regressors = Regressors.of(second[:-2, :-2], means, error / _FEATURES**2, of_means)
+    of_mean = error / (math.sqrt(2) * _CONSTANT * _TARGET)
+    mean = float(shortened(np.array([mean]), of_mean)[0])
+    weights, constant = regressors.solve(products, mean)
+    explained = float(weights @ regressors.covariance @ weights)
+    covered = float(weights @ (products - regressors.means * mean))
+    # The noise of the products was fitted too: it is counted twice in what seems explained.
+    excess = 2 * float(np.trace(regressors.inverse)) * (error / (math.sqrt(2) * _FEATURES * _TARGET)) ** 2
+    square = max(float(second[-1, -1]) - mean**2 - 2 * covered + explained, 0.0) + excess
+    spread = min(max(math.sqrt(square), _LEAST_SPREAD), _LARGEST_SPREAD)
+    return _Fit(weights, constant, spread), regressors

@@ -1,0 +1,160 @@
+"""Logistic regression by moments and gradients: one vector query where noise is large, many rounds where it is small.
+
+The model is Pr[y = 1] = sigma(<w, u> + w_0) with u the features in public units; v = ball(a u, b), a**2 + b**2 = 1.
+
+First round: `moments(v, 2*y - 1)`, all second moments of v and its products with the sign s of the label.  Least squares of
+s on u have the direction of w for every elliptical law of u (Brillinger 1982), and are solved with the noise in mind
+(`noisy_moments`).  The length of w is the one at which normal margins m with the moments found agree with the labels as
+often as these do: E[tanh(k m / 2) m] = E[s m].  In the local model at n = 1e5 this one round is better than rounds of
+gradients: a gradient (sigma - y) v is short wherever the model is right, and its noise is not.
+
+Further rounds, where the plan finds them good enough: `gradient(logistic, w, v, y)`, each step with four times the inverse
+of the covariance, which is at least the inverse of every Hessian (Boehning and Lindsay 1988), and Nesterov's momentum.
+`rounds=None` takes 20, 10 or 5 rounds if noise moves no margin by more than 0.01 in a step, else 1.
+Features should be scaled so that |u| is about 1 (`radius`).  Whoever is longer is shortened where people are asked, and not
+in `predict`.
+
+Claims.  With answers without error the rounds converge to the maximum of the likelihood.  With three features that fill
+the ball, labels of one side of a plane, and every entry off by at most 0.01, at least 95 % are predicted right.
+Checked in tests/unit/algorithms/learners/test_logistic.py; the numbers in tests/statistical/test_learners_b.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from localdp.algorithms.definition import TARGET
+from localdp.algorithms.learners.classifier import Classifier, require_bit
+from localdp.algorithms.learners.halfspace import mean_projection
+from localdp.algorithms.learners.noisy_moments import Regressors, shortened, symmetric
+from localdp.algorithms.learners.scaling import Scaling, called, factor_of
+from localdp.algorithms.tables import numbers_for_prediction
+from localdp.algorithms.texts import decimal, point
+from localdp.domains import BitDomain, IntegerDomain, RealDomain, Schema
+from localdp.errors import InvalidParameter
+from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.randomizers.definition import Floats
+
+MOST_ROUNDS = 1024
+_FEATURES, _CONSTANT = map(factor_of, (0.9, 0.1))  # a and b
+_CHOICES = (20, 10, 5)  # numbers of rounds
+_STEADY = 0.01  # the error of a margin in one step that gradients may have
+_LARGEST_MARGIN = 30.0  # in standard deviations times length: beyond it a logistic curve is a step
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
+
+
+class LogisticRegression(Classifier):
+    """Predicts the probability of a bit by a linear form of the features."""
+
+    coef_: Floats
+    intercept_: float
+    rounds_: int  # that were asked
+
+    def __init__(
+        self,
+        target: str = TARGET,
+        features: Sequence[str] | None = None,
+        rounds: int | None = None,
+        radius: float | None = None,
+        check_signal: bool = True,
+    ) -> None:
+        """`radius` is how long a vector of features, each in units of half its range, may be without being shortened."""
+        self.target = target
+        self.features = features
+        self.rounds = rounds
+        self.radius = radius
+        self.check_signal = check_signal
+
+    def _rounds(self) -> int:
+        if self.rounds is not None and not 1 <= self.rounds <= MOST_ROUNDS:
+            raise InvalidParameter(f"a logistic regression has 1 to {MOST_ROUNDS} rounds")
+        return self.rounds or 1
+
+    def _announced(self, oracle: StatisticalQueryOracle) -> int:
+        self.rounds_ = self._rounds()
+        self._prepare(oracle.schema)
+        if self.rounds is None:
+            steady = (rounds for rounds in _CHOICES if self._is_steady(oracle.in_rounds(rounds)))
+            self.rounds_ = next(steady, 1)
+        return self.rounds_
+
+    def _prepare(self, schema: Schema) -> None:
+        """Set the features and the public units, from the schema."""
+        self._study(schema, (BitDomain, IntegerDomain, RealDomain))
+        require_bit(schema, self.target)
+        self._scaling = Scaling.each(schema, self.features_, self.radius)
+        self._vector = called("ball", [*self._scaling.forms(_FEATURES), decimal(_CONSTANT)])
+
+    def _is_steady(self, oracle: StatisticalQueryOracle) -> bool:
+        """Whether a gradient step moves margins by little, for features that fill the ball: their covariance is 1 / d."""
+        size = len(self.features_)
+        plan = oracle.plan([self._gradient_query(np.zeros(size), 0.0)])
+        return 4 * size * plan.rows[0].standard_error <= _STEADY
+
+    def _learn(self, oracle: StatisticalQueryOracle) -> None:
+        query, size = f"moments({self._vector}, 2*{self.target} - 1)", len(self.features_)
+        self.plan_ = oracle.plan([query])
+        error = math.sqrt(2) * self.plan_.rows[0].standard_error
+        self._require_signal(mean_projection(size), math.sqrt(size) * error / _FEATURES, "a linear margin")
+        values = math.sqrt(2) * oracle.answer_vectors([query])[0].values
+        regressors, products, mean = _regression(values, size, error)
+        weights, constant = _lengthened(regressors, products, mean)
+        weights, constant = self._descended(oracle, regressors, weights, constant)
+        self.coef_, self.intercept_ = self._scaling.in_columns(weights, constant)
+
+    def _descended(
+        self, oracle: StatisticalQueryOracle, regressors: Regressors, weights: Floats, constant: float
+    ) -> tuple[Floats, float]:
+        """All further rounds."""
+        before = ahead = np.array([*weights, constant])
+        for number in range(1, self.rounds_):
+            gradient = oracle.answer_vectors([self._gradient_query(ahead[:-1], float(ahead[-1]))])[0].values
+            step, shift = regressors.solve(gradient[:-1] / _FEATURES, float(gradient[-1]) / _CONSTANT)
+            reached = ahead - 4 * np.array([*step, shift])
+            ahead = reached + (number - 1) / (number + 2) * (reached - before)
+            before = reached
+        return before[:-1], float(before[-1])
+
+    def _gradient_query(self, weights: Floats, constant: float) -> str:
+        at = point([*(weights / _FEATURES), constant / _CONSTANT])
+        return f"gradient(logistic, {at}, {self._vector}, {self.target})"
+
+    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+        """The margin of each person: the logarithm of the odds that the label holds."""
+        self._require_fitted("coef_")
+        margin: Floats = numbers_for_prediction(X, self.features_) @ self.coef_ + self.intercept_
+        return margin
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """The probability that the label does not hold, and that it does."""
+        half = np.tanh(self.decision_function(X) / 2) / 2
+        return np.stack([0.5 - half, 0.5 + half], axis=1)
+
+
+def _regression(values: Floats, size: int, error: float) -> tuple[Regressors, Floats, float]:
+    """Of the sign of the label on the features: the regressors, E[s u] and E[s]."""
+    cut = (size + 1) * (size + 2) // 2
+    second, products = symmetric(values[:cut], size + 1), values[cut:]
+    means = second[:-1, -1] / (_FEATURES * _CONSTANT)
+    of_means = error / (math.sqrt(2) * _FEATURES * _CONSTANT)
+    regressors = Regressors.of(second[:-1, :-1] / _FEATURES**2, means, error / _FEATURES**2, of_means)
+    mean = shortened(products[-1:] / _CONSTANT, error / _CONSTANT)
+    return regressors, products[:-1] / _FEATURES, float(mean[0])
+
+
+def _lengthened(regressors: Regressors, products: Floats, mean: float) -> tuple[Floats, float]:
+    """Least squares, times the length that makes normal margins agree with the labels as often as these do."""
+    weights, constant = regressors.solve(products, mean)
+    spread = math.sqrt(max(float(weights @ regressors.covariance @ weights), 1e-300))
+    agreement = float(weights @ products) + constant * mean
+    margins = mean + spread * _NODES
+    low, high = 0.0, _LARGEST_MARGIN / spread
+    for _ in range(60):
+        middle = (low + high) / 2
+        found = float(_WEIGHTS @ (np.tanh(middle * margins / 2) * margins)) / math.sqrt(2 * math.pi)
+        low, high = (middle, high) if found < agreement else (low, middle)
+    return weights * low, constant * low

@@ -1,0 +1,122 @@
+"""Principal components by moments: the eigenvectors of a noisy covariance (Blum, Dwork, McSherry and Nissim 2005).
+
+One vector query, the second moments of (a u, b) with u the features in one public unit and 1 the constant, or of u alone
+when the features are known to be centred.  The covariance E[u u'] - E[u] E[u]' is taken apart afterwards.
+
+Claim.  With answers without error these are the principal components of the records.  With every entry off by at most
+tau, the covariance C is off by at most e = (tau / a**2) d + 2 (tau / (a b)) sqrt(d) in operator norm (b = 0 and a = 1 when
+centred: e = tau d); if the first k eigenvalues are more than g > e above the others, the sine of every angle between the
+learned and the true span of the first k is at most e / (g - e) (Davis and Kahan 1970, in the form of Weyl and Wedin).
+Checked in tests/unit/algorithms/learners/test_pca.py; the numbers in tests/statistical/test_learners_b.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from localdp.algorithms.definition import Learner, features_of
+from localdp.algorithms.learners.noisy_moments import mean_weight, symmetric, wigner
+from localdp.algorithms.learners.scaling import Scaling, called, factor_of
+from localdp.algorithms.tables import numbers_for_prediction
+from localdp.algorithms.texts import decimal
+from localdp.errors import InvalidParameter
+from localdp.oracles.definition import StatisticalQueryOracle, VectorAnswer
+from localdp.randomizers.definition import Floats
+
+FEATURES, CONSTANT = map(factor_of, (0.8, 0.2))  # a and b
+
+
+class PCA(Learner):
+    """Finds the directions in which people differ most."""
+
+    mean_: Floats
+    components_: Floats  # one row each, of length 1
+    explained_variance_: Floats
+    explained_variance_ratio_: Floats
+    features_: tuple[str, ...]
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        features: Sequence[str] | None = None,
+        centred: bool = False,
+        radius: float | None = None,
+        check_signal: bool = True,
+    ) -> None:
+        """`centred` says that the features have the middle of their ranges as means, so that none need be learned."""
+        self.n_components = n_components
+        self.features = features
+        self.centred = centred
+        self.radius = radius
+        self.check_signal = check_signal
+
+    def _rounds(self) -> int:
+        if self.n_components < 1:
+            raise InvalidParameter("there is at least one component to find")
+        return 1
+
+    def _learn(self, oracle: StatisticalQueryOracle) -> None:
+        self.features_ = features_of(oracle.schema, self.features, None)
+        if self.n_components > len(self.features_):
+            raise InvalidParameter("there are no more components than features")
+        scaling = Scaling.common(oracle.schema, self.features_, self.radius)
+        query, scale = moments_query(scaling, self.centred), 1.0 if self.centred else FEATURES**2
+        self.plan_ = oracle.plan([query])
+        # Components that carry half of all variance between them have this much each.
+        error = wigner(self.plan_.rows[0].standard_error / scale, len(self.features_))
+        self._require_signal(1 / (2 * self.n_components), error, "a principal component")
+        means, covariance = covariance_of(oracle.answer_vectors([query])[0], self.centred)
+        self._set(means, covariance, scaling)
+
+    def _set(self, means: Floats, covariance: Floats, scaling: Scaling) -> None:
+        values, axes = principal_axes(covariance)
+        width = float(scaling.widths[0])
+        self.mean_ = scaling.centres + width * means
+        self.components_ = axes[: self.n_components]
+        self.explained_variance_ = values[: self.n_components] * width**2
+        self.explained_variance_ratio_ = values[: self.n_components] / max(values.sum(), 1e-300)
+
+    def transform(self, X: Any) -> Floats:  # noqa: N803
+        """Where each person stands along the components."""
+        self._require_fitted("components_")
+        along: Floats = (numbers_for_prediction(X, self.features_) - self.mean_) @ self.components_.T
+        return along
+
+    def inverse_transform(self, along: Any) -> Floats:
+        """The features of someone who stands so."""
+        self._require_fitted("components_")
+        features: Floats = np.asarray(along, np.float64) @ self.components_ + self.mean_
+        return features
+
+
+def moments_query(scaling: Scaling, centred: bool) -> str:
+    """The second moments of the features, and of the constant 1 unless they are centred."""
+    forms = scaling.forms() if centred else [*scaling.forms(FEATURES), decimal(CONSTANT)]
+    return called("moments", [called("ball", forms)])
+
+
+def covariance_of(answer: VectorAnswer, centred: bool) -> tuple[Floats, Floats]:
+    """Means and covariance of the features in public units; whoever was shortened counts for less."""
+    values = answer.values
+    size = math.isqrt(2 * len(values))
+    moments = symmetric(values, size)
+    if centred:
+        return np.zeros(size), moments
+    scales = np.array([*[FEATURES] * (size - 1), CONSTANT])
+    moments /= np.outer(scales, scales)
+    error = math.sqrt(float(answer.variance_empirical.mean()))
+    moments /= mean_weight(float(moments[-1, -1]), error / CONSTANT**2)
+    means = moments[:-1, -1]
+    return means, moments[:-1, :-1] - np.outer(means, means)
+
+
+def principal_axes(covariance: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues, falling and not below 0, and eigenvectors as rows whose largest entry is positive."""
+    values, vectors = np.linalg.eigh(covariance)
+    axes = vectors.T[::-1]
+    largest = axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)]
+    return np.maximum(values[::-1], 0.0), axes * np.sign(largest)[:, None]

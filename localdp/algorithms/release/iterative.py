@@ -1,0 +1,191 @@
+"""Iterative construction of a database that answers many queries (section 5.2, Algorithm 8, Theorems 5.3 to 5.7).
+
+A guess D is improved, mistake by mistake, until the mistake that is pointed at looks smaller than 3 alpha / 4, or
+T(alpha / 2) were corrected.  Who corrects is a database update algorithm (`updates.py`), who points is a side:
+
+- `fit_curator`: a curator with a private distinguisher (`curators.py`), two draws at epsilon0 for each mistake.
+  Theorem 5.4: with probability 1 - beta all answers end up within alpha, if alpha >= 8 ln(2 T / beta) / (epsilon0 n)
+  and 8 F(epsilon0) / n.
+- `fit`: any statistical-query oracle.  The candidates are asked in batches, one batch a round, their answers kept, and
+  after every round the mistakes among all that was answered are corrected.  **Deviation**: no round is spent on finding
+  a mistake; where every answer costs people or epsilon, asking again what was answered already only divides them
+  further.
+
+Claim.  With an oracle of tolerance alpha / 4 every answer of the result is within alpha of the truth: a mistake of 3
+alpha / 4 against the answer is one of at least alpha / 2 against the truth, and its answer tells the side, so there are
+at most T(alpha / 2) of them; and where none is left, the truth is at most 3 alpha / 4 + alpha / 4 away.
+Checked with adversaries in tests/unit/algorithms/release/test_iterative.py; the numbers in
+tests/statistical/test_release.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from localdp.algorithms.definition import Learner
+from localdp.algorithms.release.curators import IterationBudget, Mistake, SelectingCurator, Side
+from localdp.algorithms.release.distinguishers import Distinguisher, ExponentialMechanism
+from localdp.algorithms.release.synthetic import Distribution, rows_of
+from localdp.algorithms.release.universe import Floats, Universe
+from localdp.algorithms.release.updates import DatabaseUpdate, MultiplicativeWeights
+from localdp.domains import Records, Schema
+from localdp.errors import InvalidParameter
+from localdp.oracles.definition import MOST_QUERIES_IN_A_ROUND, Cost, StatisticalQueryOracle
+from localdp.oracles.plans import Plan, PlannedQuery
+from localdp.randomness.source import RandomSource
+
+MOST_ENTRIES = 1 << 24  # of the table of queries and cells
+
+
+@dataclass(frozen=True, slots=True)
+class Construction:
+    """Where a construction ended."""
+
+    state: Any  # the last guess
+    updates: int
+    converged: bool  # no mistake of 3 alpha / 4 was seen any more
+
+
+def construct(
+    side: Side, rows: Floats, update: DatabaseUpdate, alpha: float, most_updates: int, state: Any = None
+) -> Construction:
+    """Algorithm 8: correct the mistakes that the side points at, until none of 3 alpha / 4 is left."""
+    guess = update.start(rows.shape[1]) if state is None else state
+    for done in range(most_updates):
+        answers = update.answers(guess, rows)
+        mistake = side.furthest(answers)
+        if abs(mistake.value - answers[mistake.place]) < 3 * alpha / 4:
+            return Construction(guess, done, True)
+        guess = update.update(guess, rows[mistake.place], mistake.value, alpha / 2)
+    return Construction(guess, most_updates, False)
+
+
+class AnsweredSide:
+    """Answers that are there already; the furthest of them is found by looking."""
+
+    def __init__(self, values: Floats) -> None:
+        self._values = values
+
+    def furthest(self, answers: Floats) -> Mistake:
+        """The query whose answer differs most."""
+        place = int(np.argmax(np.abs(self._values - answers[: len(self._values)])))
+        return Mistake(place, float(self._values[place]))
+
+
+class IterativeConstruction(Learner):
+    """A distribution over a small universe that answers all queries of a list within alpha."""
+
+    def __init__(
+        self,
+        queries: Sequence[str],
+        columns: Sequence[str] | None = None,
+        alpha: float = 0.1,
+        *,
+        update: DatabaseUpdate = MultiplicativeWeights(tight=True),  # noqa: B008
+        distinguisher: Distinguisher = ExponentialMechanism(),  # noqa: B008
+        most_updates: int | None = None,
+        rounds: int | None = None,
+        failure: float = 0.05,
+        check_signal: bool = True,
+    ) -> None:
+        """Queries are conditions or clipped numbers about the columns: all bits and categories if none are named.
+
+        `most_updates` replaces T(alpha / 2), and with it the claim on alpha; `rounds` is in how many batches an oracle is
+        asked.
+        """
+        self.queries = queries
+        self.columns = columns
+        self.alpha = alpha
+        self.update = update
+        self.distinguisher = distinguisher
+        self.most_updates = most_updates
+        self.rounds = rounds
+        self.failure = failure
+        self.check_signal = check_signal
+
+    distribution_: Distribution
+    answers_: Floats  # of the last guess, to the queries in their order
+    updates_: int
+    converged_: bool
+
+    def _rounds(self) -> int:
+        if isinstance(self.queries, str) or not len(self.queries):
+            raise InvalidParameter("a construction is about a list of queries")
+        if not 0 < self.alpha <= 1 or not 0 < self.failure < 1:
+            raise InvalidParameter("an alpha is above 0 and at most 1, a failure strictly between them")
+        if self.most_updates is not None and self.most_updates < 1:
+            raise InvalidParameter("a construction may make at least one update")
+        least = -(-len(self.queries) // MOST_QUERIES_IN_A_ROUND)
+        rounds = least if self.rounds is None else self.rounds
+        if not least <= rounds <= len(self.queries):
+            raise InvalidParameter(
+                f"{len(self.queries)} queries are asked in {least} to {len(self.queries)} rounds"
+            )
+        return rounds
+
+    def _learn(self, oracle: StatisticalQueryOracle) -> None:
+        universe, rows = self._table(oracle.schema)
+        batches = np.array_split(np.array(self.queries, object), self._rounds())
+        self.plan_ = oracle.plan(list(batches[0]))
+        self._require_signal(self.alpha / 4, self.plan_.tolerance(self.failure), "a quarter of alpha")
+        values, state, updates = np.zeros(0), None, 0
+        for batch in batches:
+            values = np.append(values, [answer.value for answer in oracle.answer(list(batch))])
+            known = rows[: len(values)]
+            left = self._most(rows) - updates
+            result = construct(AnsweredSide(values), known, self.update, self.alpha, left, state)
+            state, updates = result.state, updates + result.updates
+        misfit = np.abs(values - self.update.answers(state, rows)).max()
+        self._finish(universe, rows, Construction(state, updates, bool(misfit < 3 * self.alpha / 4)))
+
+    def fit_curator(self, curator: SelectingCurator) -> Self:
+        """Construct with a curator's private selection in place of an oracle's answers."""
+        self._rounds()
+        universe, rows = self._table(curator.schema)
+        budget = IterationBudget(curator.epsilon, self._most(rows), curator.delta)
+        self.plan_ = self._curator_plan(curator, budget, len(rows))
+        self._require_signal(self.alpha, 8 * self.plan_.rows[0].standard_error, "an alpha")
+        side = curator.begin(universe, rows, self.distinguisher, budget)
+        self._finish(universe, rows, construct(side, rows, self.update, self.alpha, budget.rounds))
+        self.cost_ = Cost(budget.rounds, 2 * budget.rounds, curator.epsilon)
+        self.claim_ = curator.claim
+        return self
+
+    def synthetic(self, people: int, source: RandomSource) -> Records:
+        """Made-up records, of the columns of the construction."""
+        self._require_fitted("distribution_")
+        return self.distribution_.synthetic(people, source)
+
+    def _table(self, schema: Schema) -> tuple[Universe, Floats]:
+        universe = Universe.of(schema, list(self.columns) if self.columns is not None else None)
+        universe.require_small()
+        if universe.cells * len(self.queries) > MOST_ENTRIES:
+            raise InvalidParameter(f"a construction has at most {MOST_ENTRIES} values of queries in cells")
+        return universe, rows_of(self.queries, universe)
+
+    def _most(self, rows: Floats) -> int:
+        """T(alpha / 2), or what was asked for."""
+        if self.most_updates is not None:
+            return self.most_updates
+        return max(1, self.update.bound(self.alpha / 2, rows))
+
+    def _finish(self, universe: Universe, rows: Floats, result: Construction) -> None:
+        self.answers_ = self.update.answers(result.state, rows)
+        self.distribution_ = Distribution(universe, self.update.distribution(result.state))
+        self.updates_, self.converged_ = result.updates, result.converged
+
+    def _curator_plan(self, curator: SelectingCurator, budget: IterationBudget, candidates: int) -> Plan:
+        """What Theorem 5.4 has for the errors of a selection and a measurement, in all rounds at once."""
+        failure, each = self.failure / (2 * budget.rounds), budget.each
+        selected = self.distinguisher.error(candidates, 1, each, failure) / curator.people
+        measured = math.log(1 / failure) / float(each) / curator.people
+        how = f"{type(self.distinguisher).__name__} and noise at epsilon {each} each, {budget.rounds} times"
+        row = PlannedQuery(
+            "the furthest query", 1, how, curator.people, max(selected, measured), certain=True
+        )
+        return Plan("curator", (row,), curator.people, curator.epsilon)

@@ -1,0 +1,282 @@
+"""What an experiment can run: one query, a learner or a release of the library, against any oracle.
+
+A task plans (nobody is asked), knows the truth of records at hand, and measures one trial: what an oracle's answers are
+worth beside that truth.
+
+| task | measures |
+|---|---|
+| a number | estimate, truth, error, standard error, and the error as a number of people |
+| a histogram, a vector, parities | root mean square error and largest error over the entries |
+| a classifier or a regression | its score on the records, and that of the same learner on the truth |
+| k-means | minus the mean squared distance to the nearest centre, and that of the truth |
+| pca | the part of the variance that the directions found capture, and that of the truth |
+| ranges, marginals, a construction | root mean square error and largest error of what is released |
+
+A trial that is refused, because the signal drowns or a budget is spent, is no failure of the experiment: it is counted, by
+reason.  Checked in tests/unit/experiments/test_catalogue.py.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.accounting.claim import PrivacyClaim
+from localdp.algorithms.definition import Learner
+from localdp.algorithms.learners.boosting import StumpBooster
+from localdp.algorithms.learners.conjunction import ConjunctionLearner
+from localdp.algorithms.learners.decision_tree import DecisionTree
+from localdp.algorithms.learners.halfspace import HalfspaceLearner
+from localdp.algorithms.learners.k_means import KMeans
+from localdp.algorithms.learners.linear_regression import LinearRegression
+from localdp.algorithms.learners.logistic import LogisticRegression
+from localdp.algorithms.learners.naive_bayes import NaiveBayes
+from localdp.algorithms.learners.pca import PCA
+from localdp.algorithms.parity.learner import ParityLearner, bits_of
+from localdp.algorithms.release.iterative import IterativeConstruction
+from localdp.algorithms.release.marginals import MarginalRelease
+from localdp.algorithms.release.ranges import RangeRelease
+from localdp.algorithms.tables import numbers_for_prediction
+from localdp.domains import CategoryDomain, Records, Schema
+from localdp.errors import InvalidParameter
+from localdp.experiments.outlook import Outlook, outlook_of
+from localdp.oracles.definition import Answer, Cost, StatisticalQueryOracle, VectorAnswer, checked_plan
+from localdp.oracles.exact import ExactOracle
+from localdp.queries.statistical import StatisticalQuery
+
+LEARNERS: dict[str, type[Learner]] = {
+    "boosting": StumpBooster,
+    "conjunction": ConjunctionLearner,
+    "decision-tree": DecisionTree,
+    "halfspace": HalfspaceLearner,
+    "k-means": KMeans,
+    "linear-regression": LinearRegression,
+    "logistic-regression": LogisticRegression,
+    "naive-bayes": NaiveBayes,
+    "parity": ParityLearner,
+    "pca": PCA,
+}
+RELEASES: dict[str, type[Learner]] = {
+    "construction": IterativeConstruction,
+    "marginals": MarginalRelease,
+    "ranges": RangeRelease,
+}
+_OBJECTS = {"update", "distinguisher"}  # parameters that no file can write down
+
+Measures = Mapping[str, float]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One trial: its measures, what it cost, and what is promised about it."""
+
+    measures: Measures
+    cost: Cost
+    claim: PrivacyClaim
+    reports: int | None  # of how many people, where the answer says so
+
+
+class Task(Protocol):
+    """What is tried."""
+
+    def check(self, schema: Schema) -> None:
+        """Refuse what cannot be asked about such records."""
+        ...
+
+    def outlook(self, oracle: StatisticalQueryOracle) -> Outlook:
+        """What the first round would yield; nobody is asked."""
+        ...
+
+    def truth(self, records: Records) -> Any:
+        """What a trial is compared with, computed once for all trials on these records."""
+        ...
+
+    def measured(self, oracle: StatisticalQueryOracle, records: Records, truth: Any) -> Measured:
+        """One trial."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTask:
+    """One statistical query: a number, a histogram, a vector or parities."""
+
+    text: str
+
+    def check(self, schema: Schema) -> None:
+        """Parse and type-check it."""
+        checked_plan([self.text], schema)
+
+    def outlook(self, oracle: StatisticalQueryOracle) -> Outlook:
+        """The plan of the one round."""
+        row = oracle.plan([self.text]).rows[0]
+        return Outlook(1, row.standard_error, row.how)
+
+    def truth(self, records: Records) -> Answer | VectorAnswer:
+        """The exact answer."""
+        return self._answer(ExactOracle(records))
+
+    def measured(self, oracle: StatisticalQueryOracle, records: Records, truth: Any) -> Measured:
+        """The answer beside the exact one."""
+        told = self._answer(oracle)
+        measures = (
+            _number(told, truth) if isinstance(told, Answer) else _entries(told.values - truth.values)
+        )
+        return Measured(measures, oracle.cost, oracle.claim, told.reports)
+
+    def _answer(self, oracle: StatisticalQueryOracle) -> Answer | VectorAnswer:
+        query = checked_plan([self.text], oracle.schema)[0]
+        if isinstance(query, StatisticalQuery):
+            return oracle.answer([query])[0]
+        return oracle.answer_vectors([query])[0]
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerTask:
+    """A learner or a release of the library, with its parameters."""
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = {**LEARNERS, **RELEASES}
+        if self.name not in known:
+            raise InvalidParameter(f"nothing is called {self.name!s:.40}; there are {', '.join(known)}")
+        accepted = parameters_of(known[self.name])
+        for name in self.parameters:
+            if name not in accepted:
+                raise InvalidParameter(
+                    f"{self.name} has no parameter {name!s:.40}; it has {', '.join(accepted)}"
+                )
+
+    def learner(self, **changed: Any) -> Learner:
+        """A fresh one."""
+        kind = {**LEARNERS, **RELEASES}[self.name]
+        try:
+            return kind(**{**self.parameters, **changed})
+        except TypeError as error:
+            raise InvalidParameter(f"{self.name} needs {', '.join(_needed(kind))}") from error
+
+    def check(self, schema: Schema) -> None:
+        """Refuse columns that are not there; everything else is refused when it is fitted."""
+        learner = self.learner()
+        for key in ("target", "column"):
+            name = getattr(learner, key, None)
+            if isinstance(name, str) and name not in schema:
+                raise InvalidParameter(
+                    f"{key} {name!r:.60} is no column; there are {', '.join(schema.names)}"
+                )
+        for key in ("features", "columns"):
+            missing = [name for name in getattr(learner, key, None) or () if name not in schema]
+            if missing:
+                raise InvalidParameter(
+                    f"{missing[0]!r:.60} of {key} is no column; there are {', '.join(schema.names)}"
+                )
+
+    def outlook(self, oracle: StatisticalQueryOracle) -> Outlook:
+        """What the learner plans for its first round."""
+        with _plain_words(self.name):
+            return outlook_of(lambda planning: self.learner().fit(planning), oracle)
+
+    def truth(self, records: Records) -> Any:
+        """The same, learned from the truth."""
+        with _plain_words(self.name):
+            return self.learner(check_signal=False).fit(ExactOracle(records))
+
+    def measured(self, oracle: StatisticalQueryOracle, records: Records, truth: Any) -> Measured:
+        """What was learned, beside what the truth would have taught."""
+        with _plain_words(self.name):
+            learner = self.learner().fit(oracle)
+        return Measured(_learned(learner, truth, records), learner.cost_, learner.claim_, None)
+
+
+class _plain_words:  # noqa: N801
+    """A parameter of the wrong type fails somewhere inside: say of which learner, and nothing else."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, TypeError | AttributeError):
+            raise InvalidParameter(f"a parameter of {self._name} is of the wrong type") from error
+
+
+def parameters_of(kind: type[Learner]) -> tuple[str, ...]:
+    """The parameters that a file may give."""
+    return tuple(name for name in inspect.signature(kind).parameters if name not in _OBJECTS)
+
+
+def _needed(kind: type[Learner]) -> list[str]:
+    required = inspect.Parameter.empty
+    return [name for name, one in inspect.signature(kind).parameters.items() if one.default is required]
+
+
+def _number(told: Answer, truth: Answer) -> Measures:
+    error = told.value - truth.value
+    return {
+        "estimate": told.value,
+        "truth": truth.value,
+        "error": error,
+        "count_error": error * truth.people,
+        "standard_error": told.standard_error,
+    }
+
+
+def _entries(errors: Floats) -> Measures:
+    return {
+        "root_mean_square_error": float(np.sqrt(np.mean(np.square(errors)))),
+        "largest_error": float(np.abs(errors).max()),
+    }
+
+
+def _learned(learner: Learner, truth: Learner, records: Records) -> Measures:
+    match learner, truth:
+        case RangeRelease(), RangeRelease():
+            return _entries(learner.prefix_ - truth.prefix_)
+        case MarginalRelease(), MarginalRelease():
+            return _entries(learner.parities_ - truth.parities_)
+        case IterativeConstruction(), _:
+            exact = ExactOracle(records).answer(list(learner.queries))
+            return _entries(learner.answers_ - np.array([answer.value for answer in exact]))
+    score = _SCORES.get(type(learner), _supervised)
+    return {"score": score(learner, records), "score_of_truth": score(truth, records)}
+
+
+def _supervised(learner: Any, records: Records) -> float:
+    domain, values = records.schema[learner.target], records.column(learner.target)
+    # Categories are kept by number and predicted by label.
+    labels = np.array(domain.labels)[values] if isinstance(domain, CategoryDomain) else values
+    return float(learner.score(records, labels))
+
+
+def _unsupervised(learner: Any, records: Records) -> float:
+    return float(learner.score(records))
+
+
+def _parity_score(learner: Any, records: Records) -> float:
+    names = bits_of(records.schema, learner.features, learner.target)
+    rows = np.column_stack([records.column(name) for name in names])
+    return float(np.mean(learner.predict(rows) == records.column(learner.target)))
+
+
+def _captured(learner: Any, records: Records) -> float:
+    """The part of the variance within the span of the directions found."""
+    values = numbers_for_prediction(records, learner.features_)
+    centred = values - values.mean(axis=0)
+    basis, _ = np.linalg.qr(learner.components_.T)
+    return float(np.square(centred @ basis).sum() / np.square(centred).sum())
+
+
+_SCORES: dict[type, Callable[[Any, Records], float]] = {
+    KMeans: _unsupervised,
+    ParityLearner: _parity_score,
+    PCA: _captured,
+}

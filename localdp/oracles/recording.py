@@ -1,0 +1,192 @@
+"""Oracles around oracles: one that writes a transcript, one that replays it, one that counts.
+
+A transcript is what an algorithm saw: for every round its queries and their answers.  Replayed, it gives the same
+algorithm the same answers without asking anybody, at no cost in privacy: post-processing (Proposition 2.1).  An
+algorithm that asks anything else than what was recorded is refused.
+
+Checked in tests/unit/oracles/test_recording.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from localdp.accounting.claim import PrivacyClaim
+from localdp.domains import Schema
+from localdp.errors import InvalidParameter, QueryRefused
+from localdp.oracles.definition import (
+    Answer,
+    Asked,
+    AskedVector,
+    Cost,
+    StatisticalQueryOracle,
+    VectorAnswer,
+    checked_round,
+    checked_vectors,
+)
+from localdp.oracles.plans import Plan
+
+AnyAnswer = Answer | VectorAnswer
+
+
+@dataclass(slots=True)
+class Transcript:
+    """What was asked and answered, round by round."""
+
+    rounds: list[tuple[AnyAnswer, ...]] = field(default_factory=list)
+
+    def to_data(self) -> list[list[dict[str, Any]]]:
+        """As lists and numbers, for JSON."""
+        return [[_plain(answer) for answer in answers] for answers in self.rounds]
+
+    @classmethod
+    def from_data(cls, data: Iterable[Iterable[dict[str, Any]]]) -> Transcript:
+        """The transcript again."""
+        try:
+            return cls([tuple(_answer(row) for row in answers) for answers in data])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidParameter("this is not a transcript") from error
+
+
+def _plain(answer: AnyAnswer) -> dict[str, Any]:
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in asdict(answer).items()
+    }
+
+
+def _answer(row: dict[str, Any]) -> AnyAnswer:
+    if "values" not in row:
+        return Answer(**row)
+    arrays = ("values", "variance_empirical", "variance_population")
+    return VectorAnswer(**{**row, **{name: np.array(row[name], np.float64) for name in arrays}})
+
+
+class _Around:
+    """What an oracle around another one passes on."""
+
+    def __init__(self, inner: StatisticalQueryOracle) -> None:
+        self._inner = inner
+
+    @property
+    def schema(self) -> Schema:
+        """What queries may be about."""
+        return self._inner.schema
+
+    @property
+    def people(self) -> int:
+        """How many people the answers are about."""
+        return self._inner.people
+
+    @property
+    def cost(self) -> Cost:
+        """What the answers have cost so far."""
+        return self._inner.cost
+
+    @property
+    def claim(self) -> PrivacyClaim:
+        """What is promised to the people about all answers so far."""
+        return self._inner.claim
+
+    def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
+        """What a round of these queries would yield; nobody is asked."""
+        return self._inner.plan(queries)
+
+
+class RecordingOracle(_Around):
+    """Passes everything on, and keeps the transcript."""
+
+    def __init__(self, inner: StatisticalQueryOracle, transcript: Transcript | None = None) -> None:
+        super().__init__(inner)
+        self.transcript = transcript or Transcript()
+
+    def answer(self, queries: Sequence[Asked]) -> list[Answer]:
+        """One round, noted."""
+        answers = self._inner.answer(queries)
+        self.transcript.rounds.append(tuple(answers))
+        return answers
+
+    def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
+        """One round, noted."""
+        answers = self._inner.answer_vectors(queries)
+        self.transcript.rounds.append(tuple(answers))
+        return answers
+
+    def in_rounds(self, rounds: int) -> RecordingOracle:
+        """A view that writes the same transcript."""
+        return RecordingOracle(self._inner.in_rounds(rounds), self.transcript)
+
+
+@dataclass(slots=True)
+class Counts:
+    """What an algorithm asked, over all views of an oracle."""
+
+    rounds: int = 0
+    queries: int = 0
+    entries: int = 0
+    rounds_announced: list[int] = field(default_factory=list)
+
+
+class CountingOracle(_Around):
+    """Passes everything on, and counts rounds, queries and entries of answers."""
+
+    def __init__(self, inner: StatisticalQueryOracle, counts: Counts | None = None) -> None:
+        super().__init__(inner)
+        self.counts = counts or Counts()
+
+    def answer(self, queries: Sequence[Asked]) -> list[Answer]:
+        """One round, counted."""
+        answers = self._inner.answer(queries)
+        self._count(len(answers), len(answers))
+        return answers
+
+    def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
+        """One round, counted."""
+        answers = self._inner.answer_vectors(queries)
+        self._count(len(answers), sum(len(answer.values) for answer in answers))
+        return answers
+
+    def in_rounds(self, rounds: int) -> CountingOracle:
+        """A view that counts into the same counts."""
+        self.counts.rounds_announced.append(rounds)
+        return CountingOracle(self._inner.in_rounds(rounds), self.counts)
+
+    def _count(self, queries: int, entries: int) -> None:
+        self.counts.rounds += 1
+        self.counts.queries += queries
+        self.counts.entries += entries
+
+
+class ReplayingOracle(_Around):
+    """Answers from a transcript, in its order; schema, people and plans are those of the oracle given."""
+
+    def __init__(self, inner: StatisticalQueryOracle, transcript: Transcript) -> None:
+        """`inner` is never asked: it only says what the records look like, and what was promised."""
+        super().__init__(inner)
+        self._rounds = iter(transcript.rounds)
+
+    def answer(self, queries: Sequence[Asked]) -> list[Answer]:
+        """The answers of the next round, if these are its queries."""
+        texts = [query.text for query in checked_round(queries, self.schema)]
+        return [answer for answer in self._next(texts) if isinstance(answer, Answer)]
+
+    def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
+        """The answers of the next round, if these are its queries."""
+        texts = [query.text for query in checked_vectors(queries, self.schema)]
+        return [answer for answer in self._next(texts) if isinstance(answer, VectorAnswer)]
+
+    def in_rounds(self, rounds: int) -> ReplayingOracle:
+        """The rest of the same transcript, with plans like those of the view that was recorded."""
+        view = ReplayingOracle(self._inner.in_rounds(rounds), Transcript())
+        view._rounds = self._rounds
+        return view
+
+    def _next(self, texts: list[str]) -> tuple[AnyAnswer, ...]:
+        answers = next(self._rounds, ())
+        if [answer.query for answer in answers] != texts:
+            raise QueryRefused("the transcript has other queries in this place, or has ended")
+        return answers

@@ -1,0 +1,99 @@
+"""The shuffled model: local reports behind somebody who mixes them (section 12.1 with one more role).
+
+Between the parties and the aggregator stands a shuffler (`shuffler.py`).  It sees reports and senders, drops who sent what
+and in which order, and passes the reports on.  Against the aggregator the promise is (epsilon, delta), computed numerically
+for the number of people whose reports are mixed (`accounting/shuffling.py`); against the shuffler itself it is that of one
+report, eps0.  So eps0 may be large, and the error lies between the local model's and the curator's: at n = 10**6,
+epsilon = 1 and delta = 1e-6 a count is off by about 4.7 people, where local reports give 766 and a curator 0.85.
+
+What a person's ledger is charged is eps0: the party cannot see that anybody mixes.
+
+Checked in tests/unit/oracles/test_shuffled.py and tests/contract/test_vector_queries.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.shuffling import FEWEST_PEOPLE, Randomizer, largest_local
+from localdp.cohorts import Cohort
+from localdp.errors import InvalidParameter, PolicyRefused, TooFewReports
+from localdp.oracles.local import LocalOracle
+from localdp.oracles.mixing import mixed
+from localdp.oracles.shuffler import DEFAULT_DELTA, Mixer, Shuffler
+from localdp.queries.encoded import Query
+from localdp.randomness.source import RandomSource
+
+__all__ = ["DEFAULT_DELTA", "ShuffledOracle", "Shuffler", "mixed"]
+
+_STRAY = 7  # standard deviations by which a random part of the people may be smaller than expected
+_STRAY_CHANCE = 3e-11  # that it is smaller still: exp(-49 / 2), by the Chernoff bound for binomials
+
+
+class ShuffledOracle(LocalOracle):
+    """Answers from shuffled reports, each as revealing as the mixing allows."""
+
+    model = "shuffled"
+
+    def __init__(
+        self,
+        reports: Mixer,
+        epsilon: Epsilon,
+        source: RandomSource,
+        cohort: Cohort | None = None,
+        *,
+        delta: Fraction = DEFAULT_DELTA,
+    ) -> None:
+        """(epsilon, delta) is what a round may cost each person against whoever sees the shuffled reports."""
+        super().__init__(reports, epsilon, source, cohort)
+        if not 0 < delta < 1:
+            raise InvalidParameter("a delta lies strictly between 0 and 1")
+        promise = reports.promise
+        if promise is not None and (promise.epsilon < epsilon or promise.delta < delta):
+            raise PolicyRefused(
+                "this shuffler promises more than that, and mixes no reports that reveal so much"
+            )
+        self.delta = delta
+        self._mixer = reports
+
+    @property
+    def claim(self) -> PrivacyClaim:
+        """Approximate, and only while the shuffler is honest."""
+        return PrivacyClaim(
+            self.model,
+            self.cost.epsilon_per_person,
+            Strength.PURE,
+            "the aggregator and anybody else behind the shuffler",
+            "The shuffler must mix reports and keep to itself who sent them; against the shuffler there is only the "
+            "epsilon of a single report, which is larger.",
+            self.delta * self._account.paid_rounds,
+        )
+
+    def _copied(self) -> ShuffledOracle:
+        return ShuffledOracle(self._mixer, self._epsilon, self._source, self._cohort, delta=self.delta)
+
+    def _each(self, queries: Sequence[Query]) -> Epsilon:
+        """eps0: the largest that mixing the fewest people of any slot turns into (epsilon, delta), or epsilon itself."""
+        binary = len(queries) == 1 and queries[0].kind == "bit"
+        kind: Randomizer = "binary" if binary else "any"
+        # That some random part of the people comes out smaller than its least size is paid for out of delta.
+        delta = float(self.delta) - (0.0 if self._whole(len(queries)) else len(queries) * _STRAY_CHANCE)
+        fewest = self._fewest(len(queries))
+        return max(self._epsilon, largest_local(fewest, self._epsilon, delta, kind))
+
+    def _whole(self, slots: int) -> bool:
+        return slots * self._ways == 1
+
+    def _fewest(self, slots: int) -> int:
+        """How many people a slot has at least, but for a probability of less than 3e-11."""
+        if self._whole(slots):
+            return self.people
+        expected = self.people / (slots * self._ways)
+        fewest = math.floor(expected - _STRAY * math.sqrt(expected))
+        if fewest < FEWEST_PEOPLE:
+            raise TooFewReports("there are too few people for every query of every round to be mixed")
+        return fewest

@@ -1,0 +1,125 @@
+"""How the servers of a collection agree on its reports: the first server leads, the others answer it (a star).
+
+    check    leader to all     which of these reports do you have, and what do you say about them?
+    vote     leader to all     given what all say, which do you accept?
+    commit   leader, then all  exactly those that all accept count; a report that somebody lacks is left for later
+    seal     leader, then all  nothing more is decided
+
+The leader decides on its own record first and tells the helpers then.  If one of them is away, the decision stands,
+and is told again: a helper can always follow, because it has stored every report that it ever voted for.  So a
+failure at any point delays a batch, and never loses one.
+
+These functions are the whole of it, in process; `parties.shares.leading` runs the same steps over the network.
+Checked in tests/unit/sharing/test_agreement.py and tests/fault/test_share_operations.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from localdp.errors import ShareMismatch
+from localdp.sharing.blocks import Mask, Octets, Positions
+from localdp.sharing.collection import Collection
+from localdp.sharing.share_server import ShareServer
+from localdp.sharing.storage import Holding, Job
+from localdp.sharing.tiers import sharing_of
+
+VERIFIED_AT_ONCE = 1024  # reports: enough to hide the cost of a call, few enough for the cache
+ADDED_AT_ONCE = 1 << 17  # entries of reports without proofs
+LARGEST_BLOCK_BYTES = 8 << 20
+
+
+class Helper(Protocol):
+    """A server that does not lead, as the leader sees it."""
+
+    def check(self, collection: bytes, verify_key: bytes, positions: Positions) -> tuple[Mask, Octets]:
+        """Which reports it has, and what it says about them."""
+        ...
+
+    def vote(self, collection: bytes, positions: Positions, messages: Octets, holds: Mask) -> Mask:
+        """Which reports it accepts."""
+        ...
+
+    def commit(self, collection: bytes, job: Job) -> None:
+        """Have it count a job."""
+        ...
+
+    def seal(self, collection: bytes, expected: Holding | None = None) -> Holding:
+        """Have it make the set of reports final."""
+        ...
+
+    def holding(self, collection: bytes) -> Holding:
+        """What it counts."""
+        ...
+
+
+def block_size(collection: Collection) -> int:
+    """How many reports are verified together: their rows fit into memory, and their verifier rows into a message."""
+    if collection.tier == "additive":
+        return max(1, ADDED_AT_ONCE // collection.encoding.length)
+    sharing = sharing_of(collection)
+    row = max(sharing.public_bytes + sharing.input_bytes(0), 4 * sharing.verifier_bytes)
+    return max(1, min(VERIFIED_AT_ONCE, LARGEST_BLOCK_BYTES // row))
+
+
+def proposals(leader: ShareServer, collection: Collection) -> Iterator[Positions]:
+    """What the leader has and nothing was decided about, in blocks."""
+    stored = leader.stored(collection.digest)
+    size = block_size(collection)
+    for start in range(0, len(stored), size):
+        yield stored[start : start + size]
+
+
+def verify(leader: ShareServer, helpers: Sequence[Helper], collection: bytes, positions: Positions) -> None:
+    """Decide about the reports of a block that all servers have."""
+    servers: list[Helper] = [leader, *helpers]
+    key = leader.verify_key(collection)
+    checked = [server.check(collection, key, positions) for server in servers]
+    held = held_by_all([mask for mask, _ in checked])
+    if not held.all():
+        if held.any():
+            verify(leader, helpers, collection, positions[held])
+        return
+    messages, holds = leader.combine(collection, [rows for _, rows in checked])
+    votes = [server.vote(collection, positions, messages, holds) for server in servers]
+    job = leader.decide(collection, positions, votes)
+    for helper in helpers:
+        helper.commit(collection, job)
+
+
+def catch_up(leader: ShareServer, helper: Helper, collection: bytes) -> None:
+    """Tell a helper every decision that it may have missed, and make sure that it counts what the leader counts."""
+    if helper.holding(collection).jobs != leader.holding(collection).jobs:
+        for job in leader.jobs(collection):
+            helper.commit(collection, job)
+    if not agree_in_set(leader.holding(collection), helper.holding(collection)):
+        raise ShareMismatch("the servers do not count the same reports; nothing was released")
+
+
+def agree(leader: ShareServer, helpers: Sequence[Helper], collection: Collection) -> Holding:
+    """The whole agreement, readably: verify, decide, compare, seal.  Done again, it goes on where it stopped."""
+    name = collection.digest
+    for helper in helpers if leader.holding(name).jobs else ():
+        catch_up(leader, helper, name)
+    for positions in proposals(leader, collection):
+        verify(leader, helpers, name, positions)
+    leader.require_enough(name)
+    for helper in helpers:
+        catch_up(leader, helper, name)
+    holding = leader.seal(name)
+    for helper in helpers:
+        helper.seal(name, holding)
+    return holding
+
+
+def held_by_all(masks: Sequence[Mask]) -> Mask:
+    """Which reports everybody has."""
+    return np.asarray(np.logical_and.reduce(masks))
+
+
+def agree_in_set(one: Holding, other: Holding) -> bool:
+    """Whether two servers count the same reports, sealed or not."""
+    return (one.reports, one.accepted, one.jobs) == (other.reports, other.accepted, other.jobs)

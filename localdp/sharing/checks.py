@@ -1,0 +1,72 @@
+"""Blocks of reports between their check and their decision.
+
+What a server computed when it was first asked about a block is used again when it votes and when it counts.  It is a
+memory and no more: after a restart, or once too many blocks are on their way, a block is computed again from what is
+stored, and comes out the same.
+
+Checked in tests/unit/sharing/test_share_server.py and tests/fault/test_share_operations.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from localdp.errors import ShareMismatch
+from localdp.sharing.blocks import Mask, Octets, Positions
+from localdp.sharing.task import Task
+
+_MOST = 16
+
+_Name = tuple[bytes, int, int]
+
+
+@dataclass(slots=True)
+class Checked:
+    """A block whose verifier rows were told, and perhaps what the server then voted."""
+
+    positions: Positions
+    state: Any
+    vote: Mask | None = None
+
+
+class Checks:
+    """The blocks of one server that are on their way."""
+
+    def __init__(self) -> None:
+        self._checked: dict[_Name, Checked] = {}
+
+    def begin(self, task: Task, positions: Positions) -> Octets:
+        """Compute a block, remember it, and return the verifier rows."""
+        state, verifiers = task.checker.init(positions, task.rows_of(positions))
+        self._remember(task, Checked(positions, state))
+        return verifiers
+
+    def recall(self, task: Task, positions: Positions) -> Checked:
+        """A block as it was computed, now or before."""
+        checked = self._checked.get(_name(task, positions))
+        if checked is None or not _same(checked.positions, positions):
+            if not task.held(positions).all():
+                raise ShareMismatch("a vote is asked about reports that are not here")
+            self.begin(task, positions)
+            checked = self._checked[_name(task, positions)]
+        return checked
+
+    def drop(self, task: Task, positions: Positions) -> None:
+        """The block is decided."""
+        self._checked.pop(_name(task, positions), None)
+
+    def _remember(self, task: Task, checked: Checked) -> None:
+        while len(self._checked) >= _MOST:
+            del self._checked[next(iter(self._checked))]
+        self._checked[_name(task, checked.positions)] = checked
+
+
+def _same(one: Positions, other: Positions) -> bool:
+    return one is other or np.array_equal(one, other)
+
+
+def _name(task: Task, positions: Positions) -> _Name:
+    return task.collection.digest, int(positions[0]), len(positions)

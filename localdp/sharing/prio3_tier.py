@@ -1,0 +1,192 @@
+"""Prio3 as a tier: every report comes with a proof that it is a well-formed answer (`prio3.prio3`).
+
+| encoding | circuit | field |
+|---|---|---|
+| count | Count | 2**64 - 2**32 + 1 |
+| sum | Sum(bound) | the same |
+| histogram | Histogram(length) | 2**128 - 7 * 2**66 + 1 |
+| multihot | MultihotCountVec(length, weight) | the same |
+| vector | SumVec(length, bound) | the same |
+
+The context is the collection's digest, so that a report is good for this collection only, with all of its
+parameters.  A vector's proof is about its entries, each in 0 .. bound, and not about their norm: a party that lies
+can move the sums by as much as length * bound together.
+
+**Deviation**: the draft has the client draw a report's nonce.  Here it is a function of the collection and the report's
+position, which the servers know without being told: a party cannot choose among nonces.  It is unique, and the servers'
+coins depend on it under a key that no party knows.  With joint randomness (histogram, multihot, vector) a report is also
+refused in any position but its own; a count or a sum would be accepted there, as another answer of the same party.
+
+Compiled code is worth its ten seconds of compiling, or its second of loading, for large collections only; others are
+verified and sharded on numpy arrays, unless the code is there already.  Either way come the same bytes, so servers
+need not do alike, and one may change in the middle of a collection.
+
+Checked in tests/unit/sharing/test_tiers.py, and against lying parties in tests/fault/test_share_cheating.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.randomness.source import RandomSource
+from localdp.sharing.blocks import Mask, Octets, Positions, Rows
+from localdp.sharing.collection import Collection
+from localdp.sharing.encoding import Encoding
+from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
+from localdp.sharing.prio3.batch.engine import Tell, is_ready, is_under_way, warm_up, warm_up_later
+from localdp.sharing.prio3.batch.sharding import BlockSharder
+from localdp.sharing.prio3.batch.verification import BlockState, BlockVerifier
+from localdp.sharing.prio3.flp import AnyCircuit
+from localdp.sharing.prio3.prio3 import NONCE_BYTES
+
+_DIGEST_BYTES = NONCE_BYTES - 8
+WORTH_COMPILING = (
+    1 << 20
+)  # field elements of all reports: about a second of verification without a compiler
+_BLOCK_WORTH_COMPILING = 1 << 15  # of the reports that a party makes at once: a tenth of a second
+
+
+def circuit_of(encoding: Encoding) -> AnyCircuit:
+    """What proves that an encoded answer is well formed; chunks near the square root make the shortest proofs."""
+    length, bound = encoding.length, encoding.bound
+    match encoding.kind:
+        case "count":
+            return Count()
+        case "sum":
+            return Sum(bound)
+        case "histogram":
+            return Histogram(length, isqrt(length))
+        case "multihot":
+            return MultihotCountVec(length, encoding.weight, isqrt(length + encoding.weight.bit_length()))
+        case "vector":
+            return SumVec(length, bound, isqrt(length * bound.bit_length()))
+
+
+def nonces_of(collection: bytes, positions: Positions) -> Octets:
+    """The nonce of each report: eight bytes of the collection's digest, eight of the position."""
+    nonces = np.empty((len(positions), NONCE_BYTES), np.uint8)
+    nonces[:, :_DIGEST_BYTES] = np.frombuffer(collection, np.uint8, _DIGEST_BYTES)
+    nonces[:, _DIGEST_BYTES:] = positions.astype("<u8").view(np.uint8).reshape(-1, 8)
+    return nonces
+
+
+@dataclass(frozen=True)
+class Prio3Tier:
+    """Shares with proofs."""
+
+    collection: Collection
+
+    @cached_property
+    def prio3(self) -> Prio3:
+        """The instance for this collection."""
+        return Prio3(circuit_of(self.collection.encoding), len(self.collection.servers))
+
+    @property
+    def public_bytes(self) -> int:
+        """The joint randomness parts, where there are any."""
+        return self.prio3.layout.public_bytes
+
+    def input_bytes(self, server: int) -> int:
+        """Elements for the leader, a seed for each helper."""
+        return self.prio3.layout.input_bytes(server)
+
+    @property
+    def verifier_bytes(self) -> int:
+        """Of a verifier share."""
+        return self.prio3.layout.verifier_bytes
+
+    @property
+    def message_bytes(self) -> int:
+        """Of a verifier message."""
+        return self.prio3.layout.blind_bytes
+
+    def split(self, values: NDArray[np.int64], positions: Positions, source: RandomSource) -> list[Rows]:
+        """A report for each answer, cut into what each server gets."""
+        size = self.prio3.rand_bytes
+        coins = source.raw(np.uint8, size * len(values)).reshape(len(values), size)
+        measurements = measurements_of(self.collection.encoding, values)
+        nonces = nonces_of(self.collection.digest, positions)
+        many = len(values) * self._elements >= _BLOCK_WORTH_COMPILING
+        compiled = many and self._compiles(sharding=True)
+        sharder = BlockSharder(self.prio3, self.collection.digest, compiled=compiled)
+        public, inputs = sharder.shard(measurements, nonces, coins)
+        return [Rows(public, part) for part in inputs]
+
+    @property
+    def _elements(self) -> int:
+        return self.prio3.layout.leader_elements
+
+    @property
+    def _large(self) -> bool:
+        return self.collection.people * self._elements >= WORTH_COMPILING
+
+    def prepare(self, tell: Tell) -> Callable[[], None] | None:
+        """Compile what verification needs, or load it, where a compiler is installed and there is much to verify."""
+        return warm_up_later(self.prio3, tell) if self._large else None
+
+    def _compiles(self, sharding: bool = False) -> bool:
+        """Whether compiled code is used now; it is waited for, unless somebody else is at it."""
+        if self._large and not is_ready(self.prio3, sharding) and not is_under_way(self.prio3, sharding):
+            warm_up(self.prio3, sharding=sharding)
+        return is_ready(self.prio3, sharding)
+
+    def checker(self, server: int, verify_key: bytes) -> _Checker:
+        """That server's verifier."""
+        return _Checker(self, server, verify_key)
+
+
+_State = tuple[BlockVerifier, BlockState]  # a block is finished by whom it was begun
+
+
+class _Checker:
+    """A `BlockVerifier` that knows the nonces; a compiled one as soon as there is one."""
+
+    def __init__(self, tier: Prio3Tier, server: int, verify_key: bytes) -> None:
+        self._tier, self._server, self._key = tier, server, verify_key
+        self._made: dict[bool, BlockVerifier] = {}
+
+    def _verifier(self) -> BlockVerifier:
+        compiled, tier = self._tier._compiles(), self._tier
+        if compiled not in self._made:
+            self._made[compiled] = BlockVerifier(
+                tier.prio3, self._key, tier.collection.digest, self._server, compiled=compiled
+            )
+        return self._made[compiled]
+
+    def init(self, positions: Positions, rows: Rows) -> tuple[_State, Octets]:
+        """State and verifier shares."""
+        verifier, nonces = self._verifier(), nonces_of(self._tier.collection.digest, positions)
+        state, shares = verifier.init(nonces, rows.public, rows.inputs)
+        return (verifier, state), shares
+
+    def combine(self, verifiers: Sequence[Octets]) -> tuple[Octets, Mask]:
+        """Verifier messages, and which proofs hold."""
+        return self._verifier().combine(verifiers)
+
+    def finish(self, state: _State, messages: Octets, holds: Mask) -> Mask:
+        """What this server accepts."""
+        return state[0].finish(state[1], messages, holds)
+
+    def sums(self, state: _State, accepted: Mask) -> list[int]:
+        """The aggregate share."""
+        return self._tier.prio3.field.unpack(state[0].aggregate(state[1], accepted))
+
+
+def compile_for(encoding: Encoding, people: int, servers: int, tell: Tell) -> None:
+    """Compile what so many reports are worth; other processes of the machine find it on disk then."""
+    prio3 = Prio3(circuit_of(encoding), servers)
+    if people * prio3.layout.leader_elements >= WORTH_COMPILING:
+        warm_up(prio3, tell, sharding=True)
+
+
+def measurements_of(encoding: Encoding, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows of entries as what the circuit measures: numbers, indices, or the rows themselves."""
+    if encoding.kind in ("count", "sum"):
+        return values[:, 0]
+    return values.argmax(axis=1) if encoding.kind == "histogram" else values

@@ -1,0 +1,166 @@
+"""What a share server writes down: the interface, and the implementation that forgets when the process ends.
+
+Every method is one transaction: it is on record whole when it returns, or not at all when it raises.
+`parties.shares.storage` keeps the same in a file.  A server changes what it knows only after its storage has
+returned, and can be built again from its storage at any time; so a crash between any two steps loses nothing that was
+acknowledged.
+
+    open      a collection to take part in
+    keep_key  the key that the servers verify with, from the leader, once
+    upload    blocks of reports
+    commit    a job: which of its reports count, with the new sums          (both or neither)
+    seal      the set of reports is final
+    release   the noise and the noisy sums, before anybody sees them
+
+Checked for every implementation in tests/contract/test_share_storage.py, with crashes in
+tests/fault/test_share_operations.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from localdp.errors import StorageFailed
+from localdp.sharing.blocks import Mask, Positions, Rows
+from localdp.sharing.collection import Collection
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A block as a server stores it: reports that it had not seen before, in the order of their positions."""
+
+    number: int
+    positions: Positions
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A decision of all servers about some reports: accepted, or refused for good."""
+
+    number: int
+    positions: Positions
+    accepted: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """Which reports a server counts: what the servers compare before they release."""
+
+    reports: int
+    accepted: bytes  # digest of the set of reports
+    jobs: int
+    sealed: bool  # the set is final
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What a server published, and the noise in it: one field element for each entry."""
+
+    noise: tuple[int, ...]
+    noisy_sums: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Kept:
+    """All that is on record about a collection; what is in uploads is read when it is needed."""
+
+    collection: Collection
+    owner: str = ""  # who opened it, by the name in the certificate
+    verify_key: bytes = b""
+    uploads: dict[int, Positions] = field(default_factory=dict)
+    jobs: list[Job] = field(default_factory=list)
+    sums: tuple[int, ...] = ()
+    sealed: Holding | None = None
+    released: Release | None = None
+
+
+class Storage(Protocol):
+    """Where a share server's state outlives it."""
+
+    def kept(self) -> Iterable[Kept]:
+        """Everything on record, when a server starts."""
+        ...
+
+    def open(self, collection: Collection, owner: str = "") -> None:
+        """A new collection."""
+        ...
+
+    def keep_key(self, collection: bytes, verify_key: bytes) -> None:
+        """The key of a collection that has none."""
+        ...
+
+    def upload(self, collection: bytes, uploads: Sequence[Upload]) -> None:
+        """New reports."""
+        ...
+
+    def rows(self, collection: bytes, upload: int) -> Rows:
+        """The reports of an upload."""
+        ...
+
+    def commit(self, collection: bytes, job: Job, sums: Sequence[int], finished: Sequence[int]) -> None:
+        """A decision, the sums with it, and the uploads of which nothing is left to be decided: they may go."""
+        ...
+
+    def seal(self, collection: bytes, holding: Holding) -> None:
+        """Nothing more is decided."""
+        ...
+
+    def release(self, collection: bytes, released: Release) -> None:
+        """What is about to be published; uploads and jobs may go."""
+        ...
+
+
+class MemoryStorage:
+    """For simulations and tests."""
+
+    def __init__(self) -> None:
+        self._kept: dict[bytes, Kept] = {}
+        self._rows: dict[tuple[bytes, int], Rows] = {}
+
+    def kept(self) -> list[Kept]:
+        """Copies, so that a server that was built again shares nothing with the one before."""
+        return [replace(one, uploads=dict(one.uploads), jobs=list(one.jobs)) for one in self._kept.values()]
+
+    def open(self, collection: Collection, owner: str = "") -> None:
+        """A new collection."""
+        self._kept[collection.digest] = Kept(collection, owner)
+
+    def keep_key(self, collection: bytes, verify_key: bytes) -> None:
+        """The key of a collection that has none."""
+        self._kept[collection].verify_key = verify_key
+
+    def upload(self, collection: bytes, uploads: Sequence[Upload]) -> None:
+        """New reports."""
+        for upload in uploads:
+            self._kept[collection].uploads[upload.number] = upload.positions
+            self._rows[collection, upload.number] = upload.rows
+
+    def rows(self, collection: bytes, upload: int) -> Rows:
+        """The reports of an upload."""
+        if (collection, upload) not in self._rows:
+            raise StorageFailed("an upload that was acknowledged is not there")
+        return self._rows[collection, upload]
+
+    def commit(self, collection: bytes, job: Job, sums: Sequence[int], finished: Sequence[int]) -> None:
+        """A decision, with the sums."""
+        kept = self._kept[collection]
+        kept.jobs.append(job)
+        kept.sums = tuple(sums)
+        for number in finished:
+            del kept.uploads[number], self._rows[collection, number]
+
+    def seal(self, collection: bytes, holding: Holding) -> None:
+        """Nothing more is decided."""
+        self._kept[collection].sealed = holding
+
+    def release(self, collection: bytes, released: Release) -> None:
+        """What is about to be published."""
+        kept = self._kept[collection]
+        kept.released = released
+        for number in kept.uploads:
+            del self._rows[collection, number]
+        kept.uploads.clear()
+        kept.jobs.clear()

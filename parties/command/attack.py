@@ -1,0 +1,86 @@
+"""`localdp attack`: what an analyst learns from answers that are not private, and does not from those that are.
+
+All on made-up people, in this process; nobody's agent is attacked.
+Checked in tests/integration/test_attack_command.py.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from localdp.experiments.attack_results import Attack, Range
+
+
+class Kind(str, Enum):
+    """The attacks."""
+
+    reconstruction = "reconstruction"
+    averaging = "averaging"
+    differencing = "differencing"
+
+
+def attack(
+    kind: Annotated[Kind, typer.Argument(help="Which attack.")],
+    trials: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="How often each point is tried.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Directory for the numbers (.json) and the plot (.svg).")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
+    ] = False,
+    insecure_seed: Annotated[
+        int | None, typer.Option("--insecure-seed", help="Repeatable coins: for made-up people only.")
+    ] = None,
+) -> None:
+    """Show an attack and what stops it: reconstruction, averaging, differencing."""
+    from parties.command.output import reporting
+
+    with reporting(json):
+        _run(kind, trials, out, json, insecure_seed)
+
+
+def _run(kind: Kind, trials: int | None, out: Path | None, json: bool, insecure_seed: int | None) -> None:
+    from localdp.experiments.attack_results import Range
+    from parties.command.compare import keyring_of
+    from parties.command.output import print_ok, stderr_console, stdout_console
+    from parties.command.signals import terminate_like_ctrl_c
+    from parties.report.attack import print_attack, write_attack
+    from parties.report.plot import require_matplotlib
+
+    if out is not None:
+        require_matplotlib()
+    terminate_like_ctrl_c()
+    run, usual = _demonstration(kind)
+    with stderr_console().status("starting") as status:
+        shown = run(Range(keyring_of(insecure_seed), trials or usual, status.update))
+    paths = write_attack(shown, out) if out is not None else ()
+    if json:
+        print_ok(shown.to_data())
+        return
+    print_attack(shown, stdout_console())
+    if paths:
+        stdout_console().print(f"Written: {', '.join(map(str, paths))}", soft_wrap=True)
+
+
+def _demonstration(kind: Kind) -> tuple[Callable[[Range], Attack], int]:
+    """The attack, and how often it is tried unless told."""
+    if kind is Kind.averaging:
+        from localdp.experiments.attack_averaging import averaging
+
+        return averaging, 10
+    if kind is Kind.differencing:
+        from localdp.experiments.attack_differencing import differencing
+
+        return differencing, 400
+    from localdp.experiments.attack_reconstruction import reconstruction
+
+    return reconstruction, 10

@@ -1,0 +1,79 @@
+"""`localdp doctor`: whether this machine is ready, and what to do where it is not, a line for each check.
+
+Exit code 0 if nothing fails, 1 if something does; the envelope of --json then has the error code "not_ready", and the
+findings under "data" all the same.  A note is about something that can be had, and is no failure.
+Checked in tests/integration/test_doctor.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from parties.doctor.finding import Finding
+
+_STYLES = {"ok": "green", "note": "yellow", "fails": "bold red"}
+
+
+def doctor(
+    state: Annotated[Path, typer.Option(help="Where an agent would keep its state.")] = Path(),
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
+    ] = False,
+) -> None:
+    """Check this machine: packages, extras, loopback, disk, SQLite, clock, limits, leftovers; and say what to do."""
+    from parties.command.output import ExitCode, print_envelope, reporting
+
+    with reporting(json):
+        from parties.doctor import examine
+
+        findings = list(examine(state.absolute()))
+        if json:
+            print_envelope(envelope_of(findings))
+        else:
+            print_lines(findings)
+        if failing(findings):
+            raise typer.Exit(int(ExitCode.FAILED))
+
+
+def failing(findings: Sequence[Finding]) -> list[str]:
+    """The checks that failed."""
+    return [finding.check for finding in findings if finding.verdict == "fails"]
+
+
+def envelope_of(findings: Sequence[Finding]) -> dict[str, Any]:
+    """An envelope with the findings, of a failure if something keeps localdp from working."""
+    from parties.command.output import ExitCode, envelope_ok
+
+    envelope = envelope_ok({"checks": [finding.to_data() for finding in findings]})
+    if failed := failing(findings):
+        envelope |= {
+            "status": "error",
+            "exit_code": int(ExitCode.FAILED),
+            "error_code": "not_ready",
+            "message": f"this machine is not ready: {', '.join(failed)}",
+            "hint": "what to do about each check is under data",
+        }
+    return envelope
+
+
+def print_lines(findings: Sequence[Finding]) -> None:
+    """A line for each check, and what to do at its end."""
+    from rich.text import Text
+
+    from parties.command.output import stdout_console
+
+    console = stdout_console()
+    width = max(len(finding.check) for finding in findings)
+    for finding in findings:
+        line = Text.assemble(
+            (f"{finding.verdict:5}", _STYLES[finding.verdict]), f" {finding.check:{width}}  "
+        )
+        line.append(finding.told)
+        if finding.fix:
+            line.append(f"; to do: {finding.fix}", style="dim")
+        console.print(line, soft_wrap=True, highlight=False)

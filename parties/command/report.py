@@ -1,0 +1,46 @@
+"""`localdp report`: the results in a directory as one page for people to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report_command(
+    directory: Annotated[
+        Path, typer.Argument(help="Where run, compare, separate or attack put their results.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="The page, instead of report.html beside the results.")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
+    ] = False,
+) -> None:
+    """Make one page of results that needs nothing else: plots, numbers, promises, refusals, costs, origin."""
+    from parties.command.output import reporting
+
+    with reporting(json):
+        _run(directory, out, json)
+
+
+def _run(directory: Path, out: Path | None, json: bool) -> None:
+    from parties.command.output import print_ok, stdout_console
+    from parties.report.experiment.files import stories_in
+    from parties.report.experiment.writing import write_report
+    from parties.report.plot import require_matplotlib
+
+    require_matplotlib()
+    stories = stories_in(directory)
+    path = write_report(stories, directory, out)
+    if json:
+        told = [{"source": story.source, "title": story.title} for story in stories]
+        print_ok({"written": str(path), "bytes": path.stat().st_size, "experiments": told})
+        return
+    for story in stories:
+        stdout_console().print(
+            f"{story.source}: {story.title}", soft_wrap=True, highlight=False, markup=False
+        )
+    stdout_console().print(f"Written: {path}", soft_wrap=True, highlight=False, markup=False)

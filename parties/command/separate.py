@@ -1,0 +1,142 @@
+"""`localdp separate`: what one trust model can do and another cannot, measured and drawn (section 12.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class Experiment(str, Enum):
+    """The separations."""
+
+    parity = "parity"
+    masked_parity = "masked-parity"
+    conjunctions = "conjunctions"
+    counting = "count"
+
+
+_SERIES = {Experiment.parity: 2, Experiment.masked_parity: 3, Experiment.conjunctions: 2}
+_PARAMETERS = {Experiment.parity: 5, Experiment.masked_parity: 3, Experiment.conjunctions: 5}
+
+
+def separate(
+    experiment: Annotated[Experiment, typer.Argument(help="Which separation.")],
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", "-e", help="Privacy loss per person, in nats.")
+    ] = "1",
+    trials: Annotated[int, typer.Option(min=1, max=10_000, help="How often each point is repeated.")] = 20,
+    out: Annotated[
+        Path | None, typer.Option(help="Directory for the numbers (.json) and the plot (.svg).")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
+    ] = False,
+    insecure_seed: Annotated[
+        int | None,
+        typer.Option(
+            "--insecure-seed", help="Repeatable coins, hence NO privacy: for made-up people only."
+        ),
+    ] = None,
+) -> None:
+    """Show what one trust model can do and another cannot: parity, masked-parity, conjunctions, count."""
+    from parties.command.output import reporting
+
+    with reporting(json):
+        if experiment is Experiment.counting:
+            _count(epsilon, trials, out, json, insecure_seed)
+        else:
+            _run(experiment, epsilon, trials, out, json, insecure_seed)
+
+
+def _count(epsilon: str, trials: int, out: Path | None, json: bool, insecure_seed: int | None) -> None:
+    """The separation of section 9.3 is an experiment of its own."""
+    from parties.command.compare import CompareOptions, run_compare
+
+    run_compare(
+        CompareOptions(
+            epsilon=epsilon,
+            people="100,1000,1e4,1e5,1e6",
+            trials=str(trials),
+            models="exact,curator,local,shuffled,shared",
+            transport="process",
+            noise_plan="each-server",
+            parties=4,
+            servers=2,
+            jobs=2,
+            out=out,
+            json=json,
+            insecure_seed=insecure_seed,
+        )
+    )
+
+
+def _run(
+    experiment: Experiment,
+    epsilon: str,
+    trials: int,
+    out: Path | None,
+    json: bool,
+    insecure_seed: int | None,
+) -> None:
+    from localdp.accounting.epsilon import Epsilon
+    from localdp.experiments.separations import (
+        Lab,
+        Separation,
+        conjunction_separation,
+        masked_parity_separation,
+        parity_separation,
+    )
+    from parties.command.compare import keyring_of
+    from parties.command.output import print_ok, stdout_console
+    from parties.command.signals import terminate_like_ctrl_c
+    from parties.report.plot import require_matplotlib
+    from parties.report.separation import print_separation, write_separation
+
+    if out is not None:
+        require_matplotlib()
+    terminate_like_ctrl_c()
+    runs: dict[Experiment, Callable[[Lab], Separation]] = {
+        Experiment.parity: parity_separation,
+        Experiment.masked_parity: masked_parity_separation,
+        Experiment.conjunctions: conjunction_separation,
+    }
+    with _progress(_SERIES[experiment] * _PARAMETERS[experiment] * trials) as (progress, task):
+        lab = Lab(
+            Epsilon.requested(epsilon),
+            trials,
+            keyring_of(insecure_seed),
+            lambda what: progress.update(task, advance=1, description=what),
+        )
+        separation = runs[experiment](lab)
+    paths = write_separation(separation, out) if out is not None else ()
+    if json:
+        print_ok(separation.to_data())
+        return
+    print_separation(separation, stdout_console())
+    if paths:
+        stdout_console().print(f"Written: {', '.join(map(str, paths))}", soft_wrap=True)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[tuple[Progress, TaskID]]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from parties.command.output import stderr_console
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("trials"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=stderr_console(), transient=True) as progress:
+        yield progress, progress.add_task("starting", total=total)

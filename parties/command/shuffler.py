@@ -1,0 +1,82 @@
+"""`localdp shuffler`: who mixes the reports of agents, as a process of its own.
+
+Its secret comes from the operating system and lives as long as the process: after a restart the same request is drawn, and
+charged, anew.  Agents must answer it, and should answer nobody else (`aggregators` of their policy); whoever asks it needs
+a file like that of `localdp parties up`, with its name and address.
+
+Checked in tests/integration/test_shuffler.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+shuffler_app = typer.Typer(help="A shuffler: it mixes the reports of agents.", no_args_is_help=True)
+
+
+@shuffler_app.command("run")
+def shuffler_run(
+    agent: Annotated[
+        list[str],
+        typer.Option(help="NAME=HOST:PORT of an agent whose reports it mixes; give each of them."),
+    ],
+    name: Annotated[str, typer.Option(help="What aggregators call it.")] = "shuffler",
+    listen: Annotated[str, typer.Option(help="Host and port.")] = "127.0.0.1:0",
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", "-e", help="The largest epsilon of what it has mixed, in nats.")
+    ] = "1",
+    delta: Annotated[str, typer.Option(help="The largest delta that goes with it.")] = "1e-6",
+    aggregator: Annotated[
+        list[str] | None,
+        typer.Option(help="Who may ask, by the name in the certificate; several are allowed."),
+    ] = None,
+    tls: Annotated[
+        Path | None, typer.Option(help="Its identity (`localdp keys`); needed off loopback.")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
+    ] = False,
+) -> None:
+    """Serve until Ctrl-C.  It refuses to mix so few or so revealing reports that epsilon and delta would not hold."""
+    from parties.command.output import print_ok, reporting, stderr_console
+
+    with reporting(json):
+        import asyncio
+
+        from localdp.accounting.epsilon import Epsilon
+        from localdp.oracles.shuffler import Promise
+        from parties.command.options import probability
+        from parties.coordinator import Peer
+        from parties.identity import load_identity
+        from parties.shuffler.run import serve_shuffler
+
+        def started(address: str) -> None:
+            if json:
+                print_ok({"name": name, "address": address})
+            else:
+                stderr_console().print(f"{name} serves at {address}; Ctrl-C ends it")
+
+        asyncio.run(
+            serve_shuffler(
+                name,
+                listen,
+                [Peer(*_named_address(one)) for one in agent],
+                Promise(Epsilon.requested(epsilon), probability(delta)),
+                started,
+                identity=None if tls is None else load_identity(tls),
+                aggregators=None if not aggregator else frozenset(aggregator),
+            )
+        )
+
+
+def _named_address(text: str) -> tuple[str, str]:
+    """NAME=HOST:PORT."""
+    from localdp.errors import InvalidParameter
+
+    name, _, address = text.partition("=")
+    if not name or not address.rpartition(":")[2].isdecimal():
+        raise InvalidParameter("an agent is given as NAME=HOST:PORT")
+    return name, address

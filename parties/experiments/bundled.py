@@ -1,0 +1,109 @@
+"""Public data sets that come with scikit-learn (breast-cancer, diabetes, wine, digits) and statsmodels (fair).
+
+These tables are published, so nothing is lost by taking bounds from them: each column gets the next round number (1, 2 or 5
+times a power of ten) beyond its extremes.  For anybody's own data bounds are told in [schema], and never read off.
+
+Checked in tests/unit/parties/test_experiment_populations.py.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Records, Schema
+from localdp.errors import InvalidParameter
+
+TARGET = "target"
+Column = tuple[Domain, NDArray[Any]]
+
+
+def bundled(name: str) -> Records:
+    """The named set, all of it, in its published order."""
+    return BUNDLED[name]()
+
+
+def _round_number(value: float) -> float:
+    """The least of 1, 2, 5 times a power of ten that is not below a positive value."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= value)
+
+
+def _real(values: NDArray[Any]) -> Column:
+    numbers = np.asarray(values, np.float64)
+    low = -_round_number(-float(numbers.min())) if numbers.min() < 0 else 0.0
+    high = _round_number(float(numbers.max())) if numbers.max() > 0 else 1.0
+    return RealDomain(low, high), numbers
+
+
+def _integer(values: NDArray[Any], high: int) -> Column:
+    return IntegerDomain(0, high), np.asarray(values, np.int64)
+
+
+def _labels(values: NDArray[Any], labels: list[str]) -> Column:
+    return CategoryDomain(tuple(labels)), np.asarray(values, np.int64)
+
+
+def _named(text: str) -> str:
+    return re.sub(r"\W+", "_", text).strip("_")
+
+
+def _records(columns: dict[str, Column]) -> Records:
+    schema = Schema({name: domain for name, (domain, _) in columns.items()})
+    return Records(schema, {name: values for name, (_, values) in columns.items()})
+
+
+def _sklearn(loader: str) -> Any:
+    try:
+        from sklearn import datasets
+    except ImportError as error:
+        raise InvalidParameter("this set comes with scikit-learn: pip install scikit-learn") from error
+    return getattr(datasets, f"load_{loader}")()
+
+
+def _breast_cancer() -> Records:
+    found = _sklearn("breast_cancer")
+    columns = {_named(name): _real(found.data[:, place]) for place, name in enumerate(found.feature_names)}
+    return _records({**columns, TARGET: (BitDomain(), found.target.astype(np.bool_))})
+
+
+def _diabetes() -> Records:
+    found = _sklearn("diabetes")
+    columns = {_named(name): _real(found.data[:, place]) for place, name in enumerate(found.feature_names)}
+    return _records({**columns, TARGET: _real(found.target)})
+
+
+def _wine() -> Records:
+    found = _sklearn("wine")
+    columns = {_named(name): _real(found.data[:, place]) for place, name in enumerate(found.feature_names)}
+    return _records({**columns, TARGET: _labels(found.target, [str(name) for name in found.target_names])})
+
+
+def _digits() -> Records:
+    found = _sklearn("digits")
+    columns = {f"x{place}": _integer(found.data[:, place], 16) for place in range(found.data.shape[1])}
+    return _records({**columns, TARGET: _labels(found.target, [str(digit) for digit in range(10)])})
+
+
+def _fair() -> Records:
+    try:
+        from statsmodels.datasets import fair
+    except ImportError as error:
+        raise InvalidParameter("this set comes with statsmodels: pip install statsmodels") from error
+    table = fair.load_pandas().data
+    columns = {_named(name): _real(table[name].to_numpy()) for name in table.columns}
+    return _records({**columns, TARGET: (BitDomain(), table["affairs"].to_numpy() > 0)})
+
+
+BUNDLED: dict[str, Callable[[], Records]] = {
+    "breast-cancer": _breast_cancer,
+    "diabetes": _diabetes,
+    "digits": _digits,
+    "fair": _fair,
+    "wine": _wine,
+}

@@ -1,0 +1,71 @@
+"""The sweep as cells, and the trials of a cell as blocks.
+
+A cell is one combination of everything that is varied.  Blocks are what workers run and what the journal keeps: their coins
+depend on the keyring, the cell and the number of the trial alone, so they can run anywhere and in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.experiments.catalogue import QueryTask
+from parties.experiments.definition import Experiment
+
+QUERIES_PER_BLOCK = 25  # trials of a query; a learner's may take seconds, and make a block each
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of trust model, epsilon, people, dimension and seed."""
+
+    model: str
+    epsilon: Epsilon
+    people: int
+    dimension: int | None
+    seed: int | None  # insecure; None: the operating system's randomness
+
+    @property
+    def name(self) -> str:
+        """What the cell is called, in the journal and in the derivation of its coins."""
+        dimension, seed = _or_dash(self.dimension), _or_dash(self.seed)
+        return f"{self.model} epsilon={self.epsilon} people={self.people} dimension={dimension} seed={seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some trials of one cell: the unit of work."""
+
+    cell: Cell
+    first: int  # trial
+    trials: int
+
+    @property
+    def name(self) -> str:
+        """What the block is called in the journal."""
+        return f"{self.cell.name} trials={self.first}+{self.trials}"
+
+
+def cells_of(experiment: Experiment) -> Iterator[Cell]:
+    """All cells; those that share people stand together, so that workers make them once."""
+    sweep = experiment.sweep
+    for seed in sweep.insecure_seeds or (None,):
+        for dimension in sweep.dimensions:
+            for people in sweep.people:
+                for epsilon in sweep.epsilons:
+                    for model in sweep.models:
+                        yield Cell(model, epsilon, people, dimension, seed)
+
+
+def blocks_of(experiment: Experiment) -> Iterator[Block]:
+    """All blocks of all cells, in order."""
+    trials = experiment.sweep.trials
+    size = QUERIES_PER_BLOCK if isinstance(experiment.task, QueryTask) else 1
+    for cell in cells_of(experiment):
+        for first in range(0, trials, size):
+            yield Block(cell, first, min(size, trials - first))
+
+
+def _or_dash(value: int | None) -> str:
+    return "-" if value is None else str(value)

@@ -1,0 +1,100 @@
+"""An experiment as data: everything that its file says, checked, and nothing else.
+
+It is plain enough to travel to worker processes, and `digest` names it: the digest of the file's text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.domains import Schema
+from localdp.experiments.catalogue import LearnerTask, QueryTask
+
+FORMATS = ("json", "parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class DataSource:
+    """A table in a file, or a set by name."""
+
+    path: Path | None = None
+    schema: Schema | None = None  # of a file
+    name: str | None = None
+    resample: bool = False  # rows are drawn with replacement
+
+    @property
+    def about(self) -> str:
+        """What it is called in results."""
+        return self.name if self.name is not None else str(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class PartiesPlan:
+    """Who holds the people."""
+
+    number: int = 4
+    sizes: tuple[int, ...] | None = None  # people of each, instead of a number
+    share_servers: int = 2
+    budget: Epsilon | None = None  # what a person may spend in one trial; None: as much as it takes
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return self.number if self.sizes is None else len(self.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """How many of the parties are away, and how many answer too late."""
+
+    dropouts: float = 0.0
+    stragglers: float = 0.0
+
+    def counts(self, parties: int) -> tuple[int, int]:
+        """Parties that do not answer, and parties that answer late."""
+        return int(self.dropouts * parties + 0.5), int(self.stragglers * parties + 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What is varied; every combination is a cell."""
+
+    models: tuple[str, ...]
+    epsilons: tuple[Epsilon, ...]
+    people: tuple[int, ...]
+    dimensions: tuple[int, ...] | tuple[None]
+    trials: int
+    insecure_seeds: tuple[int, ...] = ()  # none: the operating system's randomness
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where results go, and in which formats."""
+
+    directory: Path
+    formats: tuple[str, ...] = FORMATS
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One file."""
+
+    path: Path
+    text: str
+    data: DataSource
+    parties: PartiesPlan
+    faults: Faults
+    sweep: Sweep
+    task: QueryTask | LearnerTask
+    output: Output
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of each model
+
+    @property
+    def digest(self) -> str:
+        """What the experiment is recognised by."""
+        return hashlib.sha256(self.text.encode()).hexdigest()

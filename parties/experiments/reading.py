@@ -1,0 +1,299 @@
+"""An experiment from its TOML file; every refusal is one line with the file, the line, the key and what to write.
+
+```toml
+[data]
+set = "made-up"                # or path = "patients.csv" (.csv, .parquet, .arrow, .feather), relative to this file
+# resample = 5000              # tables and bundled sets: draw so many rows with replacement; true: as many as run.people
+
+# [schema]                     # with path: its columns, with bounds that are told and not read off the data
+# smoker = { kind = "bit" }
+# age = { kind = "integer", low = 0, high = 120 }
+
+[parties]
+number = 4                     # or sizes = [100, 200]
+share_servers = 2
+budget = 10                    # nats that a person may spend in one trial; without it, as much as it takes
+
+[faults]
+dropouts = 0.0                 # fraction of the parties that do not answer
+stragglers = 0.0               # fraction that answers too late: charged, and not counted
+
+[run]
+models = ["curator", "local", "shuffled", "shared"]
+query = "smoker"               # or learner = "halfspace", or release = "ranges", with [run.parameters]
+epsilon = [0.5, 1, 2]          # nats per person and trial
+people = [1000, 1e5]
+# dimension = [2, 4, 8]        # of a synthetic set that has one
+trials = 100
+# insecure_seeds = [1, 2]      # repeatable coins, hence no privacy: for made-up people only
+
+# [run.parameters]             # of the learner or the release
+# [run.options.shared]         # of a trust model
+# noise_plan = "divided"
+
+[output]
+directory = "out/experiment"   # relative to this file
+formats = ["json", "parquet"]
+```
+
+Checked, refusal by refusal, in tests/unit/parties/test_experiment_reading.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from localdp.domains import Schema
+from localdp.errors import InvalidParameter, InvalidRecord, QueryRefused
+from localdp.experiments.catalogue import LEARNERS, RELEASES, LearnerTask, QueryTask, parameters_of
+from localdp.experiments.datasets import MOST_FEATURES, SYNTHETIC
+from parties.experiments.definition import (
+    FORMATS,
+    DataSource,
+    Experiment,
+    Faults,
+    Output,
+    PartiesPlan,
+    Sweep,
+)
+from parties.experiments.lines import TomlFile
+from parties.experiments.populations import SETS, is_synthetic, schema_of, table_of
+from parties.experiments.values import Section
+from parties.federated.models import MODELS, OPTIONS
+from parties.federated.places import MOST_PARTIES, SERVERS
+
+MOST_PEOPLE = 10**7
+MOST_TRIALS = 10**6
+MOST_SEED = (1 << 63) - 1
+DEFAULT_PEOPLE = 10_000
+_SECTIONS = ("data", "schema", "parties", "faults", "run", "output")
+_RUN = (
+    "models",
+    "query",
+    "learner",
+    "release",
+    "parameters",
+    "options",
+    "epsilon",
+    "people",
+    "dimension",
+    "trials",
+    "insecure_seeds",
+)
+
+
+def load_experiment(path: Path) -> Experiment:
+    """Read and check an experiment; its table, if it has one, is read and checked, too."""
+    return _Reader(TomlFile(path)).experiment()
+
+
+class _Reader:
+    """Reads section by section; what two sections must agree on is checked at the end."""
+
+    def __init__(self, file: TomlFile) -> None:
+        self._file = file
+        for name in file.table:
+            if name not in _SECTIONS:
+                raise file.wrong((name,), f"unknown; an experiment has {', '.join(_SECTIONS)}")
+        self._data = Section(file, ("data",), ("set", "path", "resample"), required=True)
+        self._parties = Section(file, ("parties",), ("number", "sizes", "share_servers", "budget"))
+        self._faults = Section(file, ("faults",), ("dropouts", "stragglers"))
+        self._run = Section(file, ("run",), _RUN, required=True)
+        self._output = Section(file, ("output",), ("directory", "formats"))
+
+    def experiment(self) -> Experiment:
+        data, parties = self._source(), self._plan()
+        faults = Faults(self._faults.fraction("dropouts"), self._faults.fraction("stragglers"))
+        task, sweep = self._task(), self._sweep(data, parties)
+        experiment = Experiment(
+            self._file.path,
+            self._file.text,
+            data,
+            parties,
+            faults,
+            sweep,
+            task,
+            self._places(),
+            self._options(),
+        )
+        self._check_faults(experiment)
+        self._check_task(experiment)
+        return experiment
+
+    def _source(self) -> DataSource:
+        name, path = self._data.text("set"), self._data.text("path")
+        if (name is None) is (path is None):
+            raise self._data.missing("set", f"set = one of {', '.join(SETS)}, or path = a table's file")
+        if name is not None:
+            if name not in SETS:
+                raise self._data.wrong("set", f"no set is called {name:.40}; there are {', '.join(SETS)}")
+            if "schema" in self._file.table:
+                raise self._file.wrong(("schema",), "goes with data.path; a set has a schema of its own")
+            return DataSource(name=name, resample=self._resampled(name))
+        assert path is not None
+        source = DataSource(self._file.path.parent / path, self._schema(), None, self._resampled(None))
+        self._check_table(source)
+        return source
+
+    def _resampled(self, name: str | None) -> bool:
+        if "resample" not in self._data:
+            return False
+        if name in SYNTHETIC:
+            raise self._data.wrong("resample", "a made-up set has as many people as run.people says")
+        if self._data.raw("resample") is True:
+            return True
+        self._data.whole("resample", 1, MOST_PEOPLE, 1)
+        return True
+
+    def _schema(self) -> Schema:
+        columns = self._file.table.get("schema")
+        if not isinstance(columns, dict) or not columns:
+            raise self._file.wrong(
+                ("schema",), 'missing; write [schema] and a line such as smoker = { kind = "bit" }'
+            )
+        for name, domain in columns.items():
+            if not isinstance(domain, dict):
+                raise self._file.wrong(("schema", name), 'a table such as { kind = "bit" }')
+            try:
+                Schema.from_data({"columns": [{"name": name, **domain}]})
+            except InvalidParameter as error:
+                reason = str(error).removeprefix("column 0 of a schema").lstrip(": ")
+                raise self._file.wrong(("schema", name), reason) from None
+        return Schema.from_data({"columns": [{"name": name, **one} for name, one in columns.items()]})
+
+    def _check_table(self, source: DataSource) -> None:
+        assert source.path is not None
+        if not source.path.is_file():
+            raise self._data.wrong(
+                "path", f"there is no file {source.path}; paths are relative to this one"
+            )
+        try:
+            table_of(source)
+        except (InvalidParameter, InvalidRecord) as error:
+            raise self._data.wrong("path", str(error)) from None
+
+    def _plan(self) -> PartiesPlan:
+        number = self._parties.whole("number", 1, MOST_PARTIES, 4)
+        sizes = self._sizes()
+        if sizes is not None and "number" in self._parties:
+            raise self._parties.wrong("sizes", "either number or sizes")
+        servers = self._parties.whole("share_servers", SERVERS.start, SERVERS.stop - 1, 2)
+        return PartiesPlan(number, sizes, servers, self._parties.epsilon("budget"))
+
+    def _sizes(self) -> tuple[int, ...] | None:
+        if "sizes" not in self._parties:
+            return None
+        sizes = self._parties.raw("sizes")
+        whole = isinstance(sizes, list) and all(type(size) is int and size >= 1 for size in sizes)
+        if not whole or not 1 <= len(sizes) <= MOST_PARTIES:
+            raise self._parties.wrong("sizes", "a list of whole numbers from 1, such as [100, 200]")
+        return tuple(sizes)
+
+    def _task(self) -> QueryTask | LearnerTask:
+        told = [name for name in ("query", "learner", "release") if name in self._run]
+        if len(told) > 1:
+            raise self._run.wrong(told[1], f"there is {told[0]} already; an experiment runs one of them")
+        if not told:
+            raise self._run.missing("query", 'one of query = "...", learner = "..." and release = "..."')
+        kind, text = told[0], self._run.text(told[0])
+        assert text is not None
+        if kind == "query":
+            if "parameters" in self._run:
+                raise self._run.wrong(
+                    "parameters", "a query has none; they are those of a learner or a release"
+                )
+            return QueryTask(text)
+        known = LEARNERS if kind == "learner" else RELEASES
+        if text not in known:
+            raise self._run.wrong(kind, f"no {kind} is called {text:.40}; there are {', '.join(known)}")
+        parameters = self._file.section(("run", "parameters"), parameters_of(known[text]))
+        task = LearnerTask(text, parameters)
+        try:
+            task.learner()
+        except InvalidParameter as error:
+            raise self._run.wrong("parameters", str(error)) from None
+        return task
+
+    def _sweep(self, data: DataSource, parties: PartiesPlan) -> Sweep:
+        models = self._run.choices("models", MODELS)
+        if models is None:
+            raise self._run.missing("models", f"models = some of {', '.join(MODELS)}")
+        epsilons = self._run.epsilons("epsilon")
+        if epsilons is None:
+            raise self._run.missing("epsilon", "epsilon = 1, what a person may spend in one trial, in nats")
+        return Sweep(
+            models,
+            epsilons,
+            self._people(data, parties),
+            self._dimensions(data),
+            self._run.whole("trials", 1, MOST_TRIALS, 1),
+            self._run.wholes("insecure_seeds", 0, MOST_SEED) or (),
+        )
+
+    def _people(self, data: DataSource, parties: PartiesPlan) -> tuple[int, ...]:
+        told = self._run.wholes("people", 1, MOST_PEOPLE)
+        people = told or self._default_people(data, parties)
+        where, key = (
+            (self._run, "people") if told else (self._parties, "sizes" if parties.sizes else "number")
+        )
+        if parties.sizes is not None and people != (sum(parties.sizes),):
+            raise self._parties.wrong(
+                "sizes", f"they add up to {sum(parties.sizes)}, not to the number of people"
+            )
+        if min(people) < parties.count:
+            raise where.wrong(key, f"{min(people)} people cannot be dealt to {parties.count} parties")
+        if told and not is_synthetic(data) and not data.resample and max(told) > table_of(data).people:
+            raise self._run.wrong(
+                "people", f"the table has {table_of(data).people} rows; say resample = true in [data]"
+            )
+        return people
+
+    def _default_people(self, data: DataSource, parties: PartiesPlan) -> tuple[int, ...]:
+        if data.resample and self._data.raw("resample") is not True:
+            return (self._data.whole("resample", 1, MOST_PEOPLE, 1),)
+        if not is_synthetic(data):
+            return (table_of(data).people,)
+        return (sum(parties.sizes) if parties.sizes else DEFAULT_PEOPLE,)
+
+    def _dimensions(self, data: DataSource) -> tuple[int, ...] | tuple[None]:
+        if "dimension" not in self._run:
+            return (None,)
+        made = SYNTHETIC.get(data.name or "")
+        if made is None or made.dimension is None:
+            having = [name for name, one in SYNTHETIC.items() if one.dimension is not None]
+            raise self._run.wrong("dimension", f"goes with one of the sets {', '.join(having)}")
+        return self._run.wholes("dimension", made.fewest, MOST_FEATURES) or (None,)
+
+    def _options(self) -> dict[str, dict[str, Any]]:
+        given = Section(self._file, ("run", "options"), MODELS)
+        told = {}
+        for model in (model for model in MODELS if model in given):
+            told[model] = dict(self._file.section(("run", "options", model), OPTIONS[model]))
+        return told
+
+    def _places(self) -> Output:
+        directory = self._output.text("directory") or f"out/{self._file.path.stem}"
+        formats = self._output.choices("formats", FORMATS) or FORMATS
+        return Output(self._file.path.parent / directory, formats)
+
+    def _check_faults(self, experiment: Experiment) -> None:
+        away, late = experiment.faults.counts(experiment.parties.count)
+        key = "dropouts" if "dropouts" in self._faults else "stragglers"
+        if away + late >= experiment.parties.count:
+            raise self._faults.wrong(
+                key, "somebody has to answer: fewer dropouts and stragglers, or more parties"
+            )
+        if away + late and "shuffled" in experiment.sweep.models:
+            raise self._faults.wrong(
+                key,
+                "the shuffled promise is for the reports of everybody: leave shuffled out of run.models",
+            )
+
+    def _check_task(self, experiment: Experiment) -> None:
+        key = next(name for name in ("query", "learner", "release") if name in self._run)
+        for dimension in experiment.sweep.dimensions:
+            try:
+                experiment.task.check(schema_of(experiment.data, dimension))
+            except (InvalidParameter, QueryRefused) as error:
+                raise self._run.wrong(key, str(error)) from None

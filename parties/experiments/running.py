@@ -1,0 +1,141 @@
+"""A run from its first block to its results, and on again after it was cut off.
+
+    journal -> blocks that it does not have yet, on workers -> each kept as it ends -> results in the sweep's order
+
+Claim.  After a kill -9, a Ctrl-C or a full disk, a run with `resume` runs exactly the blocks that are not in the journal;
+with insecure seeds the results are those of a run that was never cut off.  The secrets of roles are never written down:
+without seeds the blocks that are left have fresh ones.  What is written down is the public coins that people are made with.
+
+Checked in tests/integration/test_run_command.py.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from localdp.errors import InvalidParameter, LocalDpError, QueryRefused, SignalTooWeak, TooFewReports
+from localdp.experiments.keyring import Keyring
+from parties.experiments.cells import Block, Cell, blocks_of, cells_of
+from parties.experiments.definition import Experiment
+from parties.experiments.executors import Executor, Fan, executor_of
+from parties.experiments.journal import Header, Journal
+from parties.experiments.populations import population
+from parties.experiments.results import Results, require_formats, results_of, write_results
+from parties.experiments.trials import Work, oracle_of_trial, run_block
+from parties.federated.places import dealt_out
+
+Done = Callable[[Block], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was done."""
+
+    results: Results
+    written: list[Path]
+    repeated: int  # blocks that were in the journal already
+
+
+def seeded(experiment: Experiment, seed: int | None) -> Experiment:
+    """The experiment with one insecure seed from the command line in place of the file's."""
+    if seed is None:
+        return experiment
+    return replace(experiment, sweep=replace(experiment.sweep, insecure_seeds=(seed,)))
+
+
+def run_experiment(
+    experiment: Experiment,
+    *,
+    jobs: int = 1,
+    resume: bool = False,
+    done: Done = lambda block: None,
+    executor: Callable[[int], Executor] = executor_of,
+) -> Run:
+    """Run every block that is not there yet, and write the results; `done` is told of each block, also of old ones."""
+    require_formats(experiment.output.formats)
+    preflight(experiment)
+    started = time.monotonic()
+    journal = Journal(experiment.output.directory, _header(experiment), resume)
+    try:
+        work = Work(experiment, bytes.fromhex(journal.header.people_root), os.urandom(32))
+        blocks = list(blocks_of(experiment))
+        missing = [block for block in blocks if block.name not in journal.blocks]
+        for block in blocks:
+            if block.name in journal.blocks:
+                done(block)
+        _run_blocks(work, missing, journal, executor(jobs), jobs, done)
+        about = {
+            "started": journal.header.started,
+            "finished": _now(),
+            "seconds": round(time.monotonic() - started, 3),
+            "jobs": jobs,
+            "blocks_from_earlier_runs": len(blocks) - len(missing),
+            "data": experiment.data.about,
+            "data_sha256": journal.header.data,
+        }
+        results = results_of(experiment, journal.blocks, about)
+        written = write_results(results, experiment.output.directory, experiment.output.formats)
+        return Run(results, written, len(blocks) - len(missing))
+    finally:
+        journal.close()
+
+
+def _run_blocks(
+    work: Work, blocks: list[Block], journal: Journal, executor: Executor, jobs: int, done: Done
+) -> None:
+    fan = Fan(executor, jobs, functools.partial(run_block, work))
+    try:
+        with fan:
+            for block, result in fan.completed(blocks):
+                journal.append(block.name, result)
+                done(block)
+    finally:
+        for block, result in fan.drained():  # begun before an interruption, and ended since
+            if block.name not in journal.blocks:
+                journal.append(block.name, result)
+
+
+def preflight(experiment: Experiment) -> None:
+    """Plan the first cell of every model and dimension: what can never be asked is refused before anything is run."""
+    keyring = Keyring(bytes(32))
+    work = Work(experiment, bytes(32), bytes(32))
+    seen: set[tuple[str, int | None]] = set()
+    for cell in cells_of(experiment):
+        if (cell.model, cell.dimension) in seen:
+            continue
+        seen.add((cell.model, cell.dimension))
+        _plan(work, cell, keyring)
+
+
+def _plan(work: Work, cell: Cell, keyring: Keyring) -> None:
+    experiment = work.experiment
+    records = population(experiment.data, cell.people, cell.dimension, keyring)
+    parts = dealt_out(records, experiment.parties.sizes or experiment.parties.number)
+    try:
+        oracle, _ = oracle_of_trial(work, cell, parts, records, 0)
+        experiment.task.outlook(oracle)
+    except (SignalTooWeak, TooFewReports):
+        return  # an outcome of trials, and perhaps not of all cells
+    except (InvalidParameter, QueryRefused) as error:
+        raise InvalidParameter(f"{experiment.path}: {cell.model}: {error}") from error
+    except LocalDpError:
+        return
+
+
+def _header(experiment: Experiment) -> Header:
+    seeds = ",".join(map(str, experiment.sweep.insecure_seeds))
+    named = hashlib.sha256(f"{experiment.digest} {seeds}".encode()).hexdigest()
+    path = experiment.data.path
+    data = None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
+    return Header(named, data, os.urandom(32).hex(), _now())
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

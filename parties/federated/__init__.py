@@ -1,0 +1,9 @@
+"""What `parties.federation.Federation` is made of.
+
+| file | what it is |
+|---|---|
+| `tables.py` | data frames, Arrow tables and files as records |
+| `places.py` | where the parties are: in this process, in processes of their own, or running somewhere |
+| `models.py` | the oracle of a trust model over such a place |
+| `events.py`, `watching.py` | who is asked, who answers, what fails; and what it has cost |
+"""

@@ -1,0 +1,158 @@
+"""Where the parties of a federation are: in this process, in processes of their own, or running somewhere.
+
+A place offers the same two things in each case: an LR oracle over the parties, and the share servers that they upload to.
+With the same keyring the first two give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import Ledger, MemoryLedger
+from localdp.domains import Records
+from localdp.errors import InvalidParameter
+from localdp.experiments.keyring import Keyring
+from localdp.experiments.population import dealt
+from localdp.oracles.lr import InProcessLROracle, LROracle
+from localdp.oracles.party import Party
+from localdp.oracles.policy import Policy
+from localdp.oracles.shared import InProcessShareServers, ShareServers
+from localdp.oracles.shuffler import Mixer
+from localdp.sharing.collection import Contributor
+from localdp.sharing.share_server import ShareServer
+from parties.command.state import read_state
+from parties.coordinator import Peer, RemoteParties
+from parties.identity import Identity
+from parties.shares.collector import RemoteShareServers
+from parties.shuffler.client import RemoteShuffler
+from parties.simulation.launcher import Simulation, party_name, server_name
+
+MOST_PARTIES = 2000
+SERVERS = range(2, 17)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Parties and share servers that can be asked."""
+
+    lr: LROracle
+    share_servers: ShareServers | None  # None: there are none
+    contributors: tuple[Contributor, ...]
+    limits: tuple[Epsilon, ...]  # what each person of each party may spend
+    records: Records | None = None  # of everybody, where they are at hand
+    ledgers: tuple[Ledger, ...] = ()  # of the parties, where they are at hand
+    agents: tuple[Peer, ...] = ()  # whom to dial
+    servers: tuple[Peer, ...] = ()
+    process_ids: Mapping[str, int] = field(default_factory=dict)  # of launched processes, by name
+    mixer: Mixer | None = None  # a shuffler of its own; None: this process would be the shuffler
+    identity: Identity | None = None
+    close: Callable[[], None] = field(default=lambda: None)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What simulated parties are told."""
+
+    records: tuple[Records, ...]  # of each party
+    everybody: Records
+    budget: Epsilon
+    largest: Epsilon  # of one request
+    servers: int
+    keyring: Keyring
+
+
+def dealt_out(records: Records, parties: int | Sequence[int]) -> tuple[Records, ...]:
+    """The people dealt out to so many parties, or to parties of these sizes."""
+    if isinstance(parties, int):
+        if not 1 <= parties <= min(MOST_PARTIES, records.people):
+            raise InvalidParameter(
+                f"{records.people} people are dealt to 1 to {min(MOST_PARTIES, records.people)} parties"
+            )
+        return tuple(dealt(records, parties))
+    if not 1 <= len(parties) <= MOST_PARTIES or any(size < 1 for size in parties):
+        raise InvalidParameter(f"there are 1 to {MOST_PARTIES} parties, each with at least one person")
+    if sum(parties) != records.people:
+        raise InvalidParameter(
+            f"the sizes of the parties add up to {sum(parties)}, but there are {records.people} people"
+        )
+    ends = [sum(parties[: number + 1]) for number in range(len(parties))]
+    return tuple(records.slice(end - size, end) for size, end in zip(parties, ends, strict=True))
+
+
+def in_this_process(launch: Launch) -> Place:
+    """Parties and servers as objects."""
+    ledgers = [MemoryLedger(part.people, launch.budget) for part in launch.records]
+    policy = Policy(largest_epsilon=launch.largest)
+    parties = [
+        Party(party_name(number), part, launch.keyring.party(number), ledger, policy)
+        for number, (part, ledger) in enumerate(zip(launch.records, ledgers, strict=True))
+    ]
+    servers = [
+        ShareServer(server_name(number), launch.keyring.server(number)) for number in range(launch.servers)
+    ]
+    shared = InProcessShareServers(parties, servers)
+    return Place(
+        InProcessLROracle(parties),
+        shared,
+        shared.contributors,
+        (launch.budget,) * len(parties),
+        launch.everybody,
+        tuple(ledgers),
+    )
+
+
+def in_processes(launch: Launch) -> Place:
+    """One process for each party and each server, on loopback; all gone after `close`, or when this process is."""
+    simulation = Simulation(
+        launch.records,
+        budget=launch.budget,
+        servers=launch.servers,
+        keyring=launch.keyring,
+        largest_request=launch.largest,
+    )
+    simulation.__enter__()
+    started = [*simulation.share_servers, *simulation.agents]
+    return Place(
+        simulation.parties,
+        simulation.shared,
+        simulation.parties.contributors,
+        simulation.parties.limits,
+        launch.everybody,
+        agents=tuple(simulation.agents),
+        servers=tuple(simulation.share_servers),
+        process_ids={peer.name: pid for peer, pid in zip(started, simulation.process_ids, strict=True)},
+        close=lambda: simulation.__exit__(None, None, None),
+    )
+
+
+def running(path: Path, identity: Identity | None) -> Place:
+    """The parties that a file of `localdp parties up` tells of."""
+    if not path.is_file():
+        raise InvalidParameter(f"{path}: there is no such file; `localdp parties up` writes it")
+    state = read_state(path)
+    with ExitStack() as stack:
+        parties = RemoteParties(state.agents, identity=identity)
+        stack.callback(parties.close)
+        shared = None
+        if state.share_servers:
+            shared = RemoteShareServers(parties, state.share_servers, identity=identity)
+            stack.callback(shared.close)
+        mixer = None
+        if state.shuffler is not None:
+            mixer = RemoteShuffler(state.shuffler, identity=identity)
+            stack.callback(mixer.close)
+        return Place(
+            parties,
+            shared,
+            parties.contributors,
+            parties.limits,
+            agents=state.agents,
+            servers=state.share_servers,
+            mixer=mixer,
+            identity=identity,
+            close=stack.pop_all().close,
+        )

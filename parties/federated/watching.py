@@ -1,0 +1,252 @@
+"""An oracle, its parties and its share servers, watched: the same answers, with events and an account of what was spent.
+
+The account is the coordinator's own: what it has asked each person for.  Where parties run elsewhere that is all that a
+coordinator can know; others may have asked them, too.  A request that failed half way is counted in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.accounting.claim import PrivacyClaim
+from localdp.accounting.epsilon import Epsilon
+from localdp.cohorts import Cohort
+from localdp.domains import Schema
+from localdp.errors import LocalDpError
+from localdp.oracles.definition import (
+    Answer,
+    Asked,
+    AskedVector,
+    Cost,
+    StatisticalQueryOracle,
+    VectorAnswer,
+)
+from localdp.oracles.lr import LROracle, cohorts_by_party
+from localdp.oracles.party import Request
+from localdp.oracles.plans import Plan
+from localdp.oracles.shared import ShareServers
+from localdp.oracles.shuffler import Mixer, Promise
+from localdp.randomizers.definition import Reports
+from localdp.sharing.collection import Collection, Contributor
+from localdp.sharing.storage import Holding
+from parties.federated.events import Event, Events
+from parties.status import reason
+
+_AnyAnswer = TypeVar("_AnyAnswer", Answer, VectorAnswer)
+
+
+class Spending:
+    """Nanonats that each person was asked to spend, in the numbering of all people."""
+
+    def __init__(self, people: int) -> None:
+        self.nanonats: NDArray[np.int64] = np.zeros(people, np.int64)
+
+    def add(self, cohort: Cohort, sizes: Sequence[int], epsilon: Epsilon) -> None:
+        """One report of each person of the cohort; who they are depends on the party where there is a split."""
+        firsts = [0, *accumulate(sizes)]
+        for number, part in cohorts_by_party(cohort, sizes):
+            own = self.nanonats[firsts[number] : firsts[number] + sizes[number]]
+            own[part.selection()] += epsilon.nanonats
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedReports:
+    """An LR oracle that tells when each party has answered."""
+
+    behind: LROracle
+    contributors: tuple[Contributor, ...]
+    events: Events
+    spending: Spending
+    model: str
+
+    @property
+    def schema(self) -> Schema:
+        """What the parties' records consist of."""
+        return self.behind.schema
+
+    @property
+    def people(self) -> int:
+        """How many people there are, over all parties."""
+        return self.behind.people
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes of reports received so far, as packed."""
+        return self.behind.bytes_moved
+
+    def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
+        """The reports of the cohort, in order of index, party by party."""
+        sizes = [party.people for party in self.contributors]
+        parts = [(number, part.size()) for number, part in cohorts_by_party(cohort, sizes)]
+        self.spending.add(cohort, sizes, request.randomizer.epsilon)
+        waiting = iter([(number, size) for number, size in parts if size])
+        current, received = next(waiting, None), 0
+        for some in self.behind.reports(request, cohort):
+            yield some
+            received += len(some)
+            while current is not None and received >= current[1]:
+                name = self.contributors[current[0]].name
+                self.events.tell(Event("party answered", self.model, party=name, reports=current[1]))
+                received, current = received - current[1], next(waiting, None)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedMixer:
+    """A shuffler of its own, with an account of what was asked for; who has answered is its secret."""
+
+    behind: Mixer
+    contributors: tuple[Contributor, ...]
+    spending: Spending
+
+    @property
+    def schema(self) -> Schema:
+        """What the parties' records consist of."""
+        return self.behind.schema
+
+    @property
+    def people(self) -> int:
+        """How many people there are, over all parties."""
+        return self.behind.people
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes of reports received so far, as packed."""
+        return self.behind.bytes_moved
+
+    @property
+    def promise(self) -> Promise | None:
+        """What it enforces."""
+        return self.behind.promise
+
+    def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
+        """The reports of the cohort, mixed."""
+        sizes = [party.people for party in self.contributors]
+        self.spending.add(cohort, sizes, request.randomizer.epsilon)
+        yield from self.behind.reports(request, cohort)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedShares:
+    """Share servers and their contributors, with an account of what was asked for."""
+
+    behind: ShareServers
+    spending: Spending
+
+    @property
+    def schema(self) -> Schema:
+        """What the parties' records consist of."""
+        return self.behind.schema
+
+    @property
+    def contributors(self) -> tuple[Contributor, ...]:
+        """The parties, in order, and how many people each speaks for."""
+        return self.behind.contributors
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """Names of the share servers; the first one leads."""
+        return self.behind.servers
+
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """What shares are sealed to, for each server."""
+        return self.behind.keys
+
+    def open(self, collection: Collection) -> None:
+        """Announce a collection to every server."""
+        self.behind.open(collection)
+
+    def contribute(self, collection: Collection, cohort: Cohort) -> int:
+        """Have the parties upload their shares."""
+        self.spending.add(cohort, [party.people for party in self.contributors], collection.epsilon)
+        return self.behind.contribute(collection, cohort)
+
+    def agree(self, collection: Collection) -> Holding:
+        """Have the servers verify what they hold, and make the set of accepted reports final."""
+        return self.behind.agree(collection)
+
+    def holdings(self, collection: Collection) -> list[Holding]:
+        """What each server counts."""
+        return self.behind.holdings(collection)
+
+    def release(self, collection: Collection, accepted: bytes) -> list[tuple[int, ...]]:
+        """Each server's noisy sums over exactly the agreed reports."""
+        return self.behind.release(collection, accepted)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedOracle:
+    """An oracle whose rounds are told: when they start, how they end, and why they fail."""
+
+    behind: StatisticalQueryOracle
+    events: Events
+    model: str
+    owner: object = None  # lives as long as the oracle does: a forgotten federation ends its parties
+
+    @property
+    def schema(self) -> Schema:
+        """What queries may be about."""
+        return self.behind.schema
+
+    @property
+    def people(self) -> int:
+        """How many people the answers are about."""
+        return self.behind.people
+
+    @property
+    def cost(self) -> Cost:
+        """What the answers have cost so far."""
+        return self.behind.cost
+
+    @property
+    def claim(self) -> PrivacyClaim:
+        """What is promised to the people about all answers so far."""
+        return self.behind.claim
+
+    def answer(self, queries: Sequence[Asked]) -> list[Answer]:
+        """One round: the mean of every query, in order."""
+        self._begin(queries)
+        try:
+            return self._ended(queries, self.behind.answer(queries))
+        except LocalDpError as error:
+            self._failed(queries, error)
+            raise
+
+    def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
+        """One round: the means of all entries of every query, in order."""
+        self._begin(queries)
+        try:
+            return self._ended(queries, self.behind.answer_vectors(queries))
+        except LocalDpError as error:
+            self._failed(queries, error)
+            raise
+
+    def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
+        """What such a round would yield; nobody is asked."""
+        return self.behind.plan(queries)
+
+    def in_rounds(self, rounds: int) -> WatchedOracle:
+        """A watched view whose rounds cost together what one round of this oracle costs."""
+        return WatchedOracle(self.behind.in_rounds(rounds), self.events, self.model, self.owner)
+
+    def _begin(self, queries: Sequence[object]) -> None:
+        self.events.tell(Event("round started", self.model, _texts(queries), self.people))
+
+    def _ended(self, queries: Sequence[object], answers: list[_AnyAnswer]) -> list[_AnyAnswer]:
+        reports = sum(answer.reports for answer in answers)
+        self.events.tell(Event("round ended", self.model, _texts(queries), self.people, reports=reports))
+        return answers
+
+    def _failed(self, queries: Sequence[object], error: LocalDpError) -> None:
+        why = reason(type(error)).lower()
+        self.events.tell(Event("round failed", self.model, _texts(queries), self.people, reason=why))
+
+
+def _texts(queries: Sequence[object]) -> tuple[str, ...]:
+    return tuple(str(getattr(query, "text", query)) for query in queries)

@@ -1,0 +1,288 @@
+"""A federation of parties as one object: the coordinator's side, from a script or a notebook.
+
+    with Federation.launch(people, parties=4, budget=10) as federation:        # simulated parties
+        print(federation.oracle("local", epsilon=1).answer(["smoker"]))
+
+    with Federation.connect("out/parties.json") as federation:                 # running ones
+        print(federation.oracle("shared", epsilon=1).answer(["smoker"]))
+
+Both give the same object.  `oracle` makes the statistical-query oracle of a trust model, and every learner and release of
+the library runs on it; `round` asks one query with a deadline and a quorum; `budgets` says what people have left;
+`events` tells what happens.  Launched parties end with the federation: at `close`, at the end of `with`, when it is
+forgotten, when the interpreter ends, and also when that is killed (`parties.simulation`).
+
+Checked in tests/unit/parties/test_federation.py and, with processes, in tests/integration/test_federation.py.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import LARGEST_LIMIT_NANONATS
+from localdp.cohorts import Cohort
+from localdp.domains import Schema
+from localdp.errors import InvalidParameter, QuorumMissed
+from localdp.experiments.keyring import Keyring
+from localdp.oracles.definition import Asked, AskedVector, StatisticalQueryOracle
+from localdp.oracles.plans import Plan
+from localdp.randomness.source import RandomSource
+from parties.command.state import State, require_replaceable, write_state
+from parties.federated.events import Event, Events
+from parties.federated.models import Sides, curator_ledger, oracle_on
+from parties.federated.places import (
+    SERVERS,
+    Launch,
+    Place,
+    dealt_out,
+    in_processes,
+    in_this_process,
+    running,
+)
+from parties.federated.tables import SchemaLike, records_of
+from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, WatchedReports, WatchedShares
+from parties.identity import Identity, load_identity
+from parties.rounds.partial import RoundResult
+from parties.rounds.plan import Quorum
+from parties.rounds.roster import Enrolled, Roster, schema_digest
+from parties.rounds.round import Rounds, one_bit_for
+
+EpsilonLike = Epsilon | Fraction | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """What is left to people, by how many of them; never by whom."""
+
+    remaining: Mapping[Epsilon, int]  # so many people have so much left, the poorest first
+    exact: bool  # read off ledgers, and not only what this federation has asked for
+
+
+class Federation:
+    """Parties that can be asked, under any trust model that their place allows."""
+
+    def __init__(self, place: Place, keyring: Keyring) -> None:
+        """Use `launch` or `connect`."""
+        self._place = place
+        self._keyring = keyring
+        self._oracles = 0
+        self._spending = Spending(place.lr.people)
+        self._curator = curator_ledger(place.records, place.limits)
+        self._closed = weakref.finalize(self, place.close)
+        self.events = Events()
+
+    @classmethod
+    def launch(
+        cls,
+        data: Any,
+        schema: SchemaLike | None = None,
+        *,
+        parties: int | Sequence[int] = 4,
+        share_servers: int = 2,
+        budget: EpsilonLike = 10,
+        largest_request: EpsilonLike | None = None,
+        processes: bool = True,
+        insecure_seed: int | None = None,
+    ) -> Federation:
+        """Simulated parties that hold the data between them, as processes or in this one.
+
+        `parties` is how many there are, or how many people each holds; every person may spend `budget` in total, and
+        `largest_request` (all of it, unless given) at a time.  A party hosts all of its people in one process, each with a
+        budget of their own.  With `insecure_seed` everything is repeatable, hence guessable: for made-up people only.
+        """
+        if share_servers not in SERVERS:
+            raise InvalidParameter(f"there are {SERVERS.start} to {SERVERS.stop - 1} share servers")
+        records, limit = records_of(data, schema), _epsilon(budget)
+        keyring = (
+            Keyring.from_system() if insecure_seed is None else Keyring.insecurely_seeded(insecure_seed)
+        )
+        largest = limit if largest_request is None else _epsilon(largest_request)
+        launch = Launch(dealt_out(records, parties), records, limit, largest, share_servers, keyring)
+        return cls(in_processes(launch) if processes else in_this_process(launch), keyring)
+
+    @classmethod
+    def connect(
+        cls,
+        path: str | Path,
+        identity: str | Path | Identity | None = None,
+        *,
+        insecure_seed: int | None = None,
+    ) -> Federation:
+        """Running parties, from the file of `localdp parties up` or of `write_addresses`.
+
+        `identity` is what the coordinator shows where parties want TLS: a directory of `localdp keys`.  The seed makes the
+        coordinator's public identifiers repeatable; the parties' coins are their own.
+        """
+        shown = load_identity(Path(identity)) if isinstance(identity, str | Path) else identity
+        keyring = (
+            Keyring.from_system() if insecure_seed is None else Keyring.insecurely_seeded(insecure_seed)
+        )
+        return cls(running(Path(path), shown), keyring)
+
+    @property
+    def schema(self) -> Schema:
+        """What queries may be about."""
+        return self._place.lr.schema
+
+    @property
+    def people(self) -> int:
+        """How many people there are, over all parties."""
+        return self._place.lr.people
+
+    @property
+    def parties(self) -> dict[str, int]:
+        """Who takes part, and how many people each speaks for."""
+        return {party.name: party.people for party in self._place.contributors}
+
+    @property
+    def process_ids(self) -> Mapping[str, int]:
+        """The processes of launched parties and share servers, by name."""
+        return self._place.process_ids
+
+    def oracle(
+        self, model: str, epsilon: EpsilonLike | None = None, **options: Any
+    ) -> StatisticalQueryOracle:
+        """The statistical-query oracle of a trust model (`parties.federated.models` lists models and options).
+
+        Every round costs each person `epsilon`, in nats, until their budgets are spent.
+        """
+        self._require_open()
+        self._oracles += 1
+        number = self._oracles
+        place, spent = self._place, None if epsilon is None else Epsilon.requested(epsilon)
+        reports = WatchedReports(place.lr, place.contributors, self.events, self._spending, model)
+        shares = None if place.share_servers is None else WatchedShares(place.share_servers, self._spending)
+
+        def coins(purpose: str) -> RandomSource:
+            return self._keyring.source("federation", str(number), model, purpose)
+
+        mixer = place.mixer and WatchedMixer(place.mixer, place.contributors, self._spending)
+        sides = Sides(reports, shares, place.records, self._curator, mixer)
+        return WatchedOracle(oracle_on(sides, model, spent, coins, options), self.events, model, self)
+
+    def plan(
+        self,
+        queries: Sequence[Asked | AskedVector],
+        model: str,
+        epsilon: EpsilonLike | None = None,
+        **options: Any,
+    ) -> Plan:
+        """What a round of these queries would yield and cost; nobody is asked."""
+        return self.oracle(model, epsilon, **options).plan(queries)
+
+    def budgets(self, of: Literal["parties", "curator"] = "parties") -> Budgets:
+        """What is left to people: with their parties, or with the curator of a simulation, who keeps a book of its own.
+
+        Where the ledgers are not at hand it is what people have left at most, as far as this federation knows: others may
+        have asked them, too.
+        """
+        sizes = [party.people for party in self._place.contributors]
+        limits = np.repeat([min(one.nanonats, LARGEST_LIMIT_NANONATS) for one in self._place.limits], sizes)
+        left = np.maximum(limits - self._spent(of), 0)
+        amounts, people = np.unique(left, return_counts=True)
+        remaining = {Epsilon(int(one)): int(count) for one, count in zip(amounts, people, strict=True)}
+        return Budgets(remaining, exact=bool(self._place.ledgers) or of == "curator")
+
+    def _spent(self, of: str) -> NDArray[np.int64]:
+        if of == "parties" and self._place.ledgers:
+            return np.concatenate([ledger.spent() for ledger in self._place.ledgers])
+        if of == "parties":
+            return self._spending.nanonats
+        if of != "curator" or self._curator is None:
+            raise InvalidParameter("budgets are those of the parties, or of the curator of launched ones")
+        return self._curator.spent()
+
+    def round(
+        self,
+        query: str,
+        epsilon: EpsilonLike,
+        *,
+        quorum: str | float = 1,
+        deadline_seconds: float = 60.0,
+        journal: str | Path | None = None,
+    ) -> RoundResult:
+        """One query in the local model that does without whoever is slow or gone, if a quorum of the people answers.
+
+        Only of parties that are processes of their own.  With a journal a round that was cut off goes on where it stopped.
+        """
+        self._require_open()
+        if not self._place.agents:
+            raise InvalidParameter("parties in this process are never late: use oracle, or processes=True")
+        spent, wanted = Epsilon.requested(epsilon), Quorum.of_text(quorum)
+        self.events.tell(Event("round started", "local", (query,), self.people))
+        try:
+            # In a thread of its own: a notebook has an event loop in this one.
+            with ThreadPoolExecutor(1) as thread:
+                result = thread.submit(
+                    self._ask_round, query, spent, wanted, deadline_seconds, journal
+                ).result()
+        except QuorumMissed:
+            self.events.tell(Event("round failed", "local", (query,), self.people, reason="quorum_missed"))
+            raise
+        missing = {why: count.people for why, count in result.missing.items()}
+        reports = result.answered.people
+        self.events.tell(Event("round ended", "local", (query,), self.people, "", reports, "", missing))
+        return result
+
+    def write_addresses(self, path: str | Path) -> None:
+        """Write down where the parties are, for `connect` and for `localdp ask --connect`."""
+        if not self._place.agents:
+            raise InvalidParameter(
+                "parties in this process have no addresses: launch them with processes=True"
+            )
+        require_replaceable(Path(path))
+        write_state(State(self._place.agents, self._place.servers), Path(path))
+
+    def close(self) -> None:
+        """End launched parties, or let go of running ones."""
+        self._closed()
+
+    def __enter__(self) -> Federation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _require_open(self) -> None:
+        if not self._closed.alive:
+            raise InvalidParameter("the federation is closed")
+
+    def _ask_round(
+        self, query: str, epsilon: Epsilon, quorum: Quorum, seconds: float, journal: str | Path | None
+    ) -> RoundResult:
+        with tempfile.TemporaryDirectory() as directory:
+            rounds = Rounds(Path(journal or Path(directory) / "rounds"), self._place.identity)
+            try:
+                self._enrol(rounds.roster)
+                randomizer = one_bit_for(query, epsilon, rounds.roster.schema)
+                sizes = [party.people for party in self._place.contributors]
+                self._spending.add(Cohort(0, self.people), sizes, randomizer.epsilon)
+                open_round = rounds.unfinished(query, randomizer)
+                if open_round is not None:
+                    return rounds.resume(open_round.round_id, deadline_seconds=seconds, quorum=quorum)
+                return rounds.ask(query, randomizer, deadline_seconds=seconds, quorum=quorum)
+            finally:
+                rounds.close()
+
+    def _enrol(self, roster: Roster) -> None:
+        """Everybody, also whoever is away by now: they are missing, and counted."""
+        schema = self.schema
+        for party, peer in zip(self._place.contributors, self._place.agents, strict=True):
+            roster.enrol(Enrolled(party.name, peer.address, party.people, schema_digest(schema)), schema)
+
+
+def _epsilon(value: EpsilonLike) -> Epsilon:
+    return value if isinstance(value, Epsilon) else Epsilon.requested(value)

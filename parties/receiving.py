@@ -1,0 +1,55 @@
+"""One party's reports, over as many streams as it takes: each message is handed on once.
+
+A stream that broke off is begun again by the same request.  A sound agent then sends the same messages, so those that were
+handed on before are dropped; that they are the same is checked by their digests, because an answer must not consist of
+one half of one report and the other half of another.  No more is held in memory than one message.
+
+Checked in tests/integration/test_repeating.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+
+from localdp.errors import MalformedReport
+from parties.repeating import Begin, Persistence
+
+
+class Reception:
+    """The messages of a stream that survives its connection."""
+
+    def __init__(self, begin: Begin, peer: str, seconds: float, persistence: Persistence) -> None:
+        self._begin = begin
+        self._peer = peer
+        self._persistence = persistence
+        self._trials = persistence.trials(seconds)
+        self._handed: list[tuple[int, bytes]] = []
+        self._call = begin(seconds)
+
+    def cancel(self) -> None:
+        """Stop waiting."""
+        self._call.cancel()
+
+    def messages(self) -> Iterator[Any]:
+        """Every message once, in order."""
+        while True:
+            try:
+                yield from self._new()
+                return
+            except grpc.RpcError as failure:
+                self._persistence.wait(self._trials, failure, self._peer)
+            self._call = self._begin(self._trials.seconds_left)
+
+    def _new(self) -> Iterator[Any]:
+        """The messages of this stream that were not handed on before."""
+        for number, message in enumerate(self._call):
+            seen = message.reports, hashlib.sha256(message.packed).digest()
+            if number == len(self._handed):
+                self._handed.append(seen)
+                yield message
+            elif seen != self._handed[number]:
+                raise MalformedReport(f"{self._peer} answered the same request with other reports")

@@ -1,0 +1,246 @@
+"""One panel as SVG, drawn for a phone and enlarged elsewhere: measured marks with error bars, predictions dashed.
+
+Drawn like the comparison (`parties/report/plot.py`): text stays text, the same bytes for the same data, colours that the
+colour-blind can tell apart, marks that differ as well.  Axes are logarithmic where values span a factor of `_SPAN`.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from parties.report.experiment.story import Panel, Point
+from parties.report.plot import COLOURS, INK, plot_settings, require_matplotlib
+
+_INCHES = (4.2, 2.9)  # and a little for each line of the legend
+_LEGEND_INCHES = 0.2
+_SPAN = 8
+_MOST_TICKS = 6
+_MOST_SERIES = 12
+_LONGEST_NAME = 48
+_SHORT_NAME = 22
+_MARKS = {"local": "o", "shuffled": "^", "curator": "s", "shared": "D", "exact": "x"}
+_DASHED = (0, (4, 2))
+_DOTTED = (0, (1, 1.4))
+
+
+def panel_svg(panel: Panel, salt: str) -> str:
+    """A whole SVG document, on white paper; the salt keeps the identifiers of different panels apart."""
+    require_matplotlib()
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    # Names come from files: they are no formulas, and may have letters that the font lacks.
+    with warnings.catch_warnings(), mpl.rc_context({**plot_settings(salt), "text.parse_math": False}):
+        warnings.simplefilter("ignore")
+        figure = Figure(figsize=_INCHES, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        _legend(figure, _along(axes, panel) if panel.parameter else _side_by_side(axes, panel))
+        page = io.StringIO()
+        figure.savefig(page, format="svg", metadata={"Date": None, "Creator": None})
+    return page.getvalue()
+
+
+def _legend(figure: Any, handles: list[Any]) -> None:
+    """Above the axes, so that no point is hidden; in two columns where the names are short."""
+    if not handles:
+        return
+    columns = 2 if max(len(handle.get_label()) for handle in handles) <= _SHORT_NAME else 1
+    lines = -(-len(handles) // columns)
+    figure.set_figheight(_INCHES[1] + lines * _LEGEND_INCHES)
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns, frameon=False, fontsize=9)
+
+
+def style_of(series: str, place: int) -> tuple[str, str]:
+    """Colour and mark: a trust model's own, or the next of the palette."""
+    model = series.split(",", maxsplit=1)[0]
+    if model == "exact":
+        return INK, _MARKS[model]
+    if model in COLOURS:
+        return COLOURS[model], _MARKS.get(model, "o")
+    palette, marks = [*COLOURS.values(), INK], [*_MARKS.values()]
+    return palette[place % len(palette)], marks[place % len(marks)]
+
+
+def _along(axes: Any, panel: Panel) -> list[Any]:
+    """Lines along a parameter; what the legend shows."""
+    logarithmic = _logarithmic(panel)
+    handles = []
+    for place, (name, points) in enumerate(list(panel.series().items())[:_MOST_SERIES]):
+        line = _limit if name.startswith(("at most", "at least")) else _line
+        handles += line(axes, name, place, points, logarithmic)
+    handles += _legend_of_lines(panel)
+    axes.set_xlabel(panel.parameter)
+    axes.set_ylabel(_wrapped(panel.measure))
+    _scale_across(axes, sorted({point.at for point in panel.points}))
+    _scale_up(axes, panel, logarithmic)
+    return handles
+
+
+def _line(axes: Any, name: str, place: int, points: list[Point], logarithmic: bool) -> list[Any]:
+    """What was measured, with bars; what was predicted, and the bound.  For the legend: the marks, if there are any."""
+    colour, mark = style_of(name, place)
+    for values, dashes in (
+        ([point.predicted for point in points], _DASHED),
+        ([point.bound for point in points], _DOTTED),
+    ):
+        drawn = [(p.at, value) for p, value in zip(points, values, strict=True) if _can(value, logarithmic)]
+        if drawn:
+            axes.plot(*zip(*drawn, strict=True), color=colour, linestyle=dashes, linewidth=1.2, zorder=2)
+    measured = [point for point in points if _can(point.value, logarithmic)]
+    if not measured and not any(_can(point.predicted, logarithmic) for point in points):
+        return []
+    marks = axes.errorbar(
+        [point.at for point in measured],
+        [point.value for point in measured],
+        yerr=_bars(measured, logarithmic),
+        color=colour,
+        linewidth=1.1,
+        elinewidth=1.4,
+        label=_name(name),
+        zorder=3,
+        **_mark(mark),
+    )
+    return [marks]
+
+
+def _limit(axes: Any, name: str, _: int, points: list[Point], logarithmic: bool) -> list[Any]:
+    """A series that is a limit, and not measured."""
+    drawn = [(point.at, point.value) for point in points if _can(point.value, logarithmic)]
+    if not drawn:
+        return []
+    lines: list[Any] = axes.plot(
+        *zip(*drawn, strict=True), color=INK, linestyle=_DOTTED, linewidth=1.2, label=_name(name)
+    )
+    return lines
+
+
+def _mark(mark: str) -> dict[str, Any]:
+    """The curator's square is hollow: with divided noise the shared points lie inside it."""
+    if mark == "s":
+        return {"marker": mark, "markersize": 8, "markerfacecolor": "none", "markeredgewidth": 1.4}
+    return {"marker": mark, "markersize": 4.8}
+
+
+def _legend_of_lines(panel: Panel) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    handles = []
+    if any(point.predicted for point in panel.points):
+        handles.append(Line2D([], [], color=INK, linestyle=_DASHED, linewidth=1.2, label=panel.predicted))
+    if any(point.bound for point in panel.points):
+        handles.append(Line2D([], [], color=INK, linestyle=_DOTTED, linewidth=1.2, label="lower bound"))
+    return handles
+
+
+def _side_by_side(axes: Any, panel: Panel) -> list[Any]:
+    """One row for each series, where nothing was varied."""
+    logarithmic = _logarithmic(panel)
+    drawn = [point for point in panel.points if _can(point.value, logarithmic)]
+    for place, point in enumerate(drawn):
+        colour, mark = style_of(point.series, place)
+        axes.errorbar(point.value, place, xerr=_bars([point], logarithmic), color=colour, **_mark(mark))
+        if _can(point.predicted, logarithmic):
+            axes.plot([point.predicted] * 2, [place - 0.3, place + 0.3], color=colour, linestyle=_DASHED)
+    axes.set_yticks(range(len(drawn)), [_name(point.series) for point in drawn])
+    axes.set_ylim(len(drawn) - 0.5, -0.5)
+    axes.set_xlabel(panel.measure)
+    axes.tick_params(length=0)
+    if logarithmic:
+        axes.set_xscale("log")
+        _plain_ticks(axes.xaxis, [value for point in drawn for value in _heights(point)])
+    return [handle for handle in _legend_of_lines(panel) if handle.get_label() == panel.predicted]
+
+
+def _bars(points: Sequence[Point], logarithmic: bool) -> list[list[float]]:
+    """A log axis has no zero: a bar that would reach it ends at a twentieth of the value."""
+    errors = [point.error or 0.0 for point in points]
+    if not logarithmic:
+        return [errors, errors]
+    return [[min(e, 0.95 * (p.value or 0.0)) for e, p in zip(errors, points, strict=True)], errors]
+
+
+def _can(value: float | None, logarithmic: bool) -> bool:
+    return value is not None and (value > 0 or not logarithmic)
+
+
+def _heights(point: Point) -> list[float]:
+    return [value for value in (point.value, point.predicted, point.bound) if value is not None]
+
+
+def _logarithmic(panel: Panel) -> bool:
+    """Errors that span much; zeros are then left out, and the caption says so.  Never scores or fractions."""
+    heights = [height for point in panel.points for height in _heights(point)]
+    positive = [height for height in heights if height > 0]
+    if panel.fraction or "error" not in panel.measure or min(heights, default=0) < 0:
+        return False
+    return bool(positive) and _wide(positive)
+
+
+def shows_no_zero(panel: Panel) -> bool:
+    """Whether a value of zero is left out."""
+    return _logarithmic(panel) and any(height == 0 for point in panel.points for height in _heights(point))
+
+
+def _wide(values: Iterable[float]) -> bool:
+    values = sorted(values)
+    return values[0] > 0 and values[-1] / values[0] >= _SPAN
+
+
+def _scale_across(axes: Any, places: list[float]) -> None:
+    if places and _wide(places):
+        axes.set_xscale("log")
+    axes.minorticks_off()
+    shown = places if len(places) <= _MOST_TICKS else places[:: -(-len(places) // _MOST_TICKS)]
+    axes.set_xticks(shown, [tick(place) for place in shown])
+    axes.tick_params(length=0)
+    axes.margins(x=0.06, y=0.09)
+
+
+def _scale_up(axes: Any, panel: Panel, logarithmic: bool) -> None:
+    if panel.fraction:
+        axes.set_ylim(-0.04, 1.04)
+    if logarithmic:
+        axes.set_yscale("log")
+        _plain_ticks(axes.yaxis, [height for point in panel.points for height in _heights(point)])
+    elif not panel.fraction and "error" in panel.measure:
+        axes.set_ylim(bottom=0)
+
+
+def _plain_ticks(axis: Any, heights: list[float]) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    positive = [height for height in heights if height > 0]
+    few = max(positive) / min(positive) < 100
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
+
+
+def tick(value: float) -> str:
+    """Short, for a phone: 0.001, 10k, 1M; powers of ten below a thousandth."""
+    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= unit:
+            return f"{value / unit:.6g}{letter}"
+    text = f"{value:.6g}"
+    return (
+        text.replace("e-0", "e-")
+        if abs(value) >= 1e-3 or value == 0
+        else f"{value:.0e}".replace("e-0", "e-")
+    )
+
+
+def _wrapped(text: str) -> str:
+    import textwrap
+
+    return "\n".join(textwrap.wrap(text, 34)[:3])
+
+
+def _name(series: str) -> str:
+    """As the legend writes it: matplotlib leaves out names that begin with an underscore."""
+    shown = series.lstrip("_") or "series"
+    return shown if len(shown) <= _LONGEST_NAME else f"{shown[:_LONGEST_NAME]}…"

@@ -1,0 +1,63 @@
+"""The story of results.json, as `localdp run` writes it (`parties/experiments/results.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from localdp.errors import InvalidParameter
+from parties.experiments.results import FORMAT
+from parties.report.experiment import accounts, telling
+from parties.report.experiment.points import groups_of, pools_of
+from parties.report.experiment.story import Group, Panel, Story
+from parties.report.wording import number
+
+
+def story_of_results(source: str, data: Mapping[str, Any]) -> Story:
+    """Everything that there is to tell of a run; the trials themselves stay in their file."""
+    if data["format"] != FORMAT:
+        raise InvalidParameter(f"results of format {data['format']!s:.20}; this version reads {FORMAT}")
+    provenance, pools = data["provenance"], pools_of(data)
+    plan = telling.plan_of(provenance)
+    groups = groups_of(pools, "query" in plan.run)
+    insecure = provenance["seeds"] != "system randomness"
+    return Story(
+        source=source,
+        title=plan.title,
+        asked=telling.asked(plan, pools, provenance),
+        groups=groups,
+        data={"format": data["format"], "provenance": provenance, "cells": data["cells"]},
+        lead=_lead(groups),
+        warning=str(provenance["privacy"]) if insecure else "",
+        promises=telling.promises(data["cells"]),
+        about_promises="What the trust models would promise, had the coins been secret."
+        if insecure
+        else str(provenance["privacy"]),
+        refusals=accounts.refusals(data["cells"], pools, plan),
+        costs=accounts.costs(pools),
+        notes=telling.notes(plan),
+        cells=accounts.all_cells(pools, "query" in plan.run),
+        origin=telling.origin(provenance),
+        configuration=str(provenance["configuration"]),
+    )
+
+
+def _lead(groups: tuple[Group, ...]) -> str:
+    """The message in one sentence, from the last points of the panel that has the most."""
+    panels = [panel for group in reversed(groups) for panel in reversed(group.panels)]
+    panel = max(panels, key=_answered)
+    last = max((point.at for point in panel.points if point.value is not None), default=None)
+    told = [
+        f"{point.series} {number(point.value)}"
+        for point in panel.points
+        if point.at == last and point.value is not None
+    ]
+    if not told:
+        return ""
+    place = f"{panel.parameter} = {last:,g}" if panel.parameter else ""
+    where = ", ".join(part for part in (panel.title, place) if part)
+    return f"{panel.measure.capitalize()}{' at ' if where else ''}{where}: {'; '.join(told)}."
+
+
+def _answered(panel: Panel) -> int:
+    return sum(point.value is not None for point in panel.points)

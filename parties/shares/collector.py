@@ -1,0 +1,175 @@
+"""The collector's side of the share servers: opens collections, has the parties contribute, and asks for the release.
+
+Checked in tests/unit/parties/test_collector.py and tests/fault/test_share_lying_servers.py.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from localdp.cohorts import Cohort
+from localdp.domains import Schema
+from localdp.errors import DeadlineMissed, InvalidParameter, MalformedReport, ShareMismatch
+from localdp.sharing.collection import Collection, Contributor
+from localdp.sharing.storage import Holding
+from localdp.sharing.tiers import people_per_block
+from parties import codec
+from parties.coordinator import CALL_SECONDS, Channels, Peer, RemoteParties
+from parties.identity import Identity
+from parties.repeating import Patience, UnaryCall, answers
+from parties.shares.messages import holding_from_wire, sums_from_wire
+from parties.wire.v1 import share_server_pb2 as pb
+from parties.wire.v1 import share_server_pb2_grpc
+
+BLOCKS_PER_CALL = 64  # megabytes that a party uploads to a server before it answers
+
+
+class RemoteShareServers:
+    """Share servers and contributing parties behind their addresses."""
+
+    def __init__(
+        self,
+        parties: RemoteParties,
+        peers: Sequence[Peer],
+        timeout_seconds: float = CALL_SECONDS,
+        identity: Identity | None = None,
+        patience: Patience | None = None,
+        *,
+        relayed: bool = False,
+    ) -> None:
+        """`timeout_seconds` is what one call may take, with all of its repetitions; `relayed`: parties do not upload."""
+        self._parties = parties
+        self._channels = Channels(peers, identity, patience)
+        self._stubs = [share_server_pb2_grpc.ShareServerServiceStub(c) for c in self._channels.channels]
+        self._timeout = timeout_seconds
+        self.servers = tuple(peer.name for peer in peers)
+        self._addresses = [peer.address for peer in peers]
+        self._keys: tuple[bytes, ...] | None = None
+        self._relayed = relayed
+
+    @property
+    def schema(self) -> Schema:
+        """What the parties' records consist of."""
+        return self._parties.schema
+
+    @property
+    def contributors(self) -> tuple[Contributor, ...]:
+        """The parties, in order, and how many people each speaks for."""
+        return self._parties.contributors
+
+    @property
+    def repeated(self) -> int:
+        """How many calls were sent again so far, because a server was away."""
+        return self._channels.persistence.repeated
+
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """What shares are sealed to, as each server says of itself."""
+        if self._keys is None:
+            request = pb.DescribeServerRequest()
+            told = self._of_each(lambda stub, left: stub.DescribeServer.future(request, timeout=left))
+            if any(answer.name != name for answer, name in zip(told, self.servers, strict=True)):
+                raise InvalidParameter("a share server calls itself otherwise")
+            self._keys = tuple(answer.sealing_key for answer in told)
+        return self._keys
+
+    def close(self) -> None:
+        """Close the channels to the share servers."""
+        self._channels.close()
+
+    def open(self, collection: Collection) -> None:
+        """Announce a collection to every server."""
+        request = pb.OpenCollectionRequest(collection=codec.collection_to_wire(collection))
+        for response in self._of_each(lambda stub, left: stub.OpenCollection.future(request, timeout=left)):
+            if response.digest != collection.digest:
+                raise ShareMismatch("a share server has another collection in mind")
+
+    def contribute(self, collection: Collection, cohort: Cohort) -> int:
+        """Have the parties upload their shares, or carry them there, sealed."""
+        if not self._relayed:
+            sizes = [party.people for party in self.contributors]
+            most = BLOCKS_PER_CALL * people_per_block(collection)
+            return sum(self._parties.contribute(collection, part) for part in pieces(cohort, sizes, most))
+        counted = [0] * len(self.servers)
+        for sealed in self._parties.sealed(collection, cohort):
+            if sealed.server >= len(self.servers):
+                raise MalformedReport("a party sealed shares for a server that there is not")
+            counted[sealed.server] += self._carried(sealed.server, sealed.upload)
+        return min(counted)
+
+    def _carried(self, number: int, upload: pb.UploadSealedRequest) -> int:
+        """Take one sealed block to its server: it may be taken there again."""
+        method = self._stubs[number].UploadSealed
+        call = UnaryCall(
+            f"share server {self.servers[number]}",
+            lambda seconds: method.future(iter([upload]), timeout=seconds),
+        )
+        return int(answers([call], self._timeout, self._channels.persistence)[0].counted)
+
+    def agree(self, collection: Collection) -> Holding:
+        """Have the leader verify, decide and seal together with the others: it is asked until it is done."""
+        request = pb.AgreeOnReportsRequest(collection=collection.digest, addresses=self._addresses[1:])
+        method = self._stubs[0].AgreeOnReports
+        call = UnaryCall(
+            f"share server {self.servers[0]}", lambda seconds: method.future(request, timeout=seconds)
+        )
+        decided = -1
+        while True:
+            answer = answers([call], self._timeout, self._channels.persistence)[0]
+            if answer.complete:
+                return self._checked(collection, answer.holding)
+            if answer.holding.jobs <= decided:  # or a leader that lies could be asked forever
+                raise DeadlineMissed("the share servers come no nearer to an agreement")
+            if answer.holding.jobs > collection.people:  # every decision is about somebody
+                raise ShareMismatch("a share server claims more decisions than there are people")
+            decided = answer.holding.jobs
+
+    def holdings(self, collection: Collection) -> list[Holding]:
+        """What each server counts."""
+        request = pb.GetHoldingRequest(collection=collection.digest)
+        told = self._of_each(lambda stub, left: stub.GetHolding.future(request, timeout=left))
+        return [self._checked(collection, answer) for answer in told]
+
+    def release(self, collection: Collection, accepted: bytes) -> list[tuple[int, ...]]:
+        """Each server's noisy sums over exactly the agreed reports."""
+        request = pb.ReleaseRequest(collection=collection.digest, accepted=accepted)
+        told = self._of_each(lambda stub, left: stub.Release.future(request, timeout=left))
+        return [sums_from_wire(collection, answer) for answer in told]
+
+    def _checked(self, collection: Collection, message: pb.GetHoldingResponse) -> Holding:
+        if message.reports > collection.people:
+            raise MalformedReport("a share server claims more reports than there are people")
+        return holding_from_wire(message)
+
+    def _of_each(self, call: Callable[[Any, float], Any]) -> list[Any]:
+        """The answer of every server; every call of theirs may be sent again."""
+        calls = [
+            UnaryCall(f"share server {name}", functools.partial(call, stub))
+            for name, stub in zip(self.servers, self._stubs, strict=True)
+        ]
+        return answers(calls, self._timeout, self._channels.persistence)
+
+
+def pieces(cohort: Cohort, sizes: Sequence[int], most: int) -> Iterator[Cohort]:
+    """A cohort of all people in parts of at most `most`, so that each is uploaded well before a deadline.
+
+    Parties are kept whole, several in a part, where they are small; a large one is cut evenly, so that no part is so small
+    that its policy would refuse it.
+    """
+    begin, first = cohort.start, 0
+    for size in sizes:
+        low, high = max(first, cohort.start), min(first + size, cohort.stop)
+        first += size
+        if high - low > most:
+            cuts = -(-(high - low) // most)
+            edges = [begin, *(low + (high - low) * cut // cuts for cut in range(cuts + 1))]
+            yield from (Cohort(a, b, cohort.split) for a, b in pairwise(edges) if a < b)
+            begin = high
+        elif low < high and high - begin > most:
+            yield Cohort(begin, low, cohort.split)
+            begin = low
+    if begin < cohort.stop:
+        yield Cohort(begin, cohort.stop, cohort.split)

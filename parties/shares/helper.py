@@ -1,0 +1,73 @@
+"""A share server that does not lead, as its leader reaches it: `localdp.sharing.agreement.Helper`, awaited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+
+from localdp.sharing.blocks import Mask, Octets, Positions, pack_positions
+from localdp.sharing.storage import Holding, Job
+from parties.shares.messages import (
+    holding_from_wire,
+    holding_to_wire,
+    job_to_wire,
+    mask_from_wire,
+    mask_to_wire,
+    rows_of,
+)
+from parties.status import error_of
+from parties.wire.v1 import share_server_pb2 as pb
+from parties.wire.v1 import share_server_pb2_grpc
+
+CALL_SECONDS = 60.0  # the first verification on a machine may compile its code for half a minute
+
+
+class RemoteHelper:
+    """The calls of the leader; whatever comes back is checked before it is used."""
+
+    def __init__(self, name: str, channel: grpc.aio.Channel) -> None:
+        self.name = name
+        self._stub: Any = share_server_pb2_grpc.ShareServerServiceStub(channel)
+
+    async def check(
+        self, collection: bytes, verify_key: bytes, positions: Positions
+    ) -> tuple[Mask, Octets]:
+        """Which reports it has, and what it says about them."""
+        request = pb.CheckReportsRequest(
+            collection=collection, verify_key=verify_key, positions=pack_positions(positions)
+        )
+        answer = await self._call(self._stub.CheckReports, request)
+        return mask_from_wire(answer.held, len(positions)), rows_of(answer.verifiers, len(positions))
+
+    async def vote(self, collection: bytes, positions: Positions, messages: Octets, holds: Mask) -> Mask:
+        """Which reports it accepts."""
+        request = pb.VoteOnReportsRequest(
+            collection=collection,
+            positions=pack_positions(positions),
+            messages=messages.tobytes(),
+            holds=mask_to_wire(holds),
+        )
+        answer = await self._call(self._stub.VoteOnReports, request)
+        return mask_from_wire(answer.accepted, len(positions))
+
+    async def commit(self, collection: bytes, job: Job) -> None:
+        """Have it count a job."""
+        await self._call(self._stub.CommitJob, job_to_wire(collection, job))
+
+    async def seal(self, collection: bytes, expected: Holding) -> None:
+        """Have it make the set of reports final."""
+        request = pb.SealReportsRequest(collection=collection, expected=holding_to_wire(expected))
+        await self._call(self._stub.SealReports, request)
+
+    async def holding(self, collection: bytes) -> Holding:
+        """What it counts."""
+        return holding_from_wire(
+            await self._call(self._stub.GetHolding, pb.GetHoldingRequest(collection=collection))
+        )
+
+    async def _call(self, method: Any, request: Any) -> Any:
+        try:
+            return await method(request, timeout=CALL_SECONDS)
+        except grpc.RpcError as failure:
+            raise error_of(failure, f"share server {self.name}") from None

@@ -1,0 +1,108 @@
+"""The leader's side of the agreement over the network: the steps of `localdp.sharing.agreement`, several blocks in flight.
+
+While the helpers compute, so does the leader; and while a message travels, the next block is on its way.  Decisions
+are taken and told one at a time, in order.  A call does a bounded amount of work and says whether it is complete:
+whoever wants an agreement asks until it is, and nobody who goes away in between spoils anything.
+
+Checked in tests/fault/test_share_server_faults.py and tests/fault/test_share_kill_nine.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+from localdp.errors import ShareMismatch
+from localdp.sharing.agreement import agree_in_set, held_by_all, proposals
+from localdp.sharing.blocks import Positions
+from localdp.sharing.collection import Collection
+from localdp.sharing.share_server import ShareServer
+from localdp.sharing.storage import Holding
+from parties.shares.helper import RemoteHelper
+from parties.shares.together import together
+
+IN_FLIGHT = 3
+BUSY_SECONDS = 10.0  # of one call; a deadline of a minute is far
+
+_Result = TypeVar("_Result")
+
+
+class Work(Protocol):
+    """Runs a job on the one thread that owns the server's state."""
+
+    def __call__(self, job: Callable[[], _Result]) -> Awaitable[_Result]:
+        """Its result, awaited."""
+        ...
+
+
+class Leading:
+    """One collection, led by this server."""
+
+    def __init__(
+        self, server: ShareServer, helpers: Sequence[RemoteHelper], collection: Collection, work: Work
+    ) -> None:
+        self._server = server
+        self._helpers = list(helpers)
+        self._collection = collection
+        self._name = collection.digest
+        self._work = work
+        self._deciding = asyncio.Lock()
+
+    async def agree(self) -> tuple[bool, Holding]:
+        """Come nearer to an agreement: returns whether it is complete, and what the leader counts."""
+        deadline = asyncio.get_running_loop().time() + BUSY_SECONDS
+        if (await self._work(lambda: self._server.holding(self._name))).jobs:
+            await together(*(self._catch_up(helper) for helper in self._helpers))
+        blocks = iter(await self._work(lambda: list(proposals(self._server, self._collection))))
+        await together(*(self._verify_until(deadline, blocks) for _ in range(IN_FLIGHT)))
+        if next(blocks, None) is not None:
+            return False, await self._work(lambda: self._server.holding(self._name))
+        await self._work(lambda: self._server.require_enough(self._name))
+        await together(*(self._catch_up(helper) for helper in self._helpers))
+        holding = await self._work(lambda: self._server.seal(self._name))
+        await together(*(helper.seal(self._name, holding) for helper in self._helpers))
+        return True, holding
+
+    async def _verify_until(self, deadline: float, blocks: Iterator[Positions]) -> None:
+        while asyncio.get_running_loop().time() < deadline:
+            positions = next(blocks, None)
+            if positions is None:
+                return
+            await self._verify(positions)
+
+    async def _verify(self, positions: Positions) -> None:
+        """Decide about the reports of a block that all servers have."""
+        server, name = self._server, self._name
+        key = await self._work(lambda: server.verify_key(name))
+        checked = await together(
+            _awaited(self._work(lambda: server.check(name, key, positions))),
+            *(helper.check(name, key, positions) for helper in self._helpers),
+        )
+        held = held_by_all([mask for mask, _ in checked])
+        if not held.all():
+            if held.any():
+                await self._verify(positions[held])
+            return
+        messages, holds = await self._work(lambda: server.combine(name, [rows for _, rows in checked]))
+        votes = await together(
+            _awaited(self._work(lambda: server.vote(name, positions, messages, holds))),
+            *(helper.vote(name, positions, messages, holds) for helper in self._helpers),
+        )
+        async with self._deciding:  # or a helper would hear of a decision before it heard of the one before
+            job = await self._work(lambda: server.decide(name, positions, votes))
+            await together(*(helper.commit(name, job) for helper in self._helpers))
+
+    async def _catch_up(self, helper: RemoteHelper) -> None:
+        own = await self._work(lambda: self._server.holding(self._name))
+        theirs = await helper.holding(self._name)
+        if theirs.jobs != own.jobs:
+            for job in await self._work(lambda: list(self._server.jobs(self._name))):
+                await helper.commit(self._name, job)
+            theirs = await helper.holding(self._name)
+        if not agree_in_set(own, theirs):
+            raise ShareMismatch("the servers do not count the same reports; nothing was released")
+
+
+async def _awaited(work: Awaitable[Any]) -> Any:
+    return await work

@@ -1,0 +1,149 @@
+"""Blocks, positions, decisions and holdings to and from the share servers' messages.
+
+Decoding refuses what is not whole, not in order or not reduced: what comes out of here has the shape that it says.
+Checked in tests/unit/parties/test_share_messages.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from localdp.errors import InvalidParameter, MalformedReport
+from localdp.sharing.blocks import (
+    Mask,
+    Octets,
+    Positions,
+    Rows,
+    ShareBlock,
+    pack_positions,
+    rows_from,
+    unpack_positions,
+)
+from localdp.sharing.collection import Collection
+from localdp.sharing.field import ELEMENT_BYTES
+from localdp.sharing.sealing import SealingKey, sealed_to
+from localdp.sharing.storage import Holding, Job
+from parties import codec
+from parties.serving import CHUNK_BYTES
+from parties.wire.v1 import share_server_pb2 as pb
+
+PEOPLE_PER_PART = CHUNK_BYTES // ELEMENT_BYTES  # counted before a split: a server need not look further
+
+
+def block_to_wire(block: ShareBlock) -> pb.UploadSharesRequest:
+    """Shares as a message."""
+    return pb.UploadSharesRequest(
+        collection=block.collection,
+        party=block.party,
+        cohort=codec.cohort_to_wire(block.cohort),
+        shares=block.rows.inputs.tobytes(),
+        public_shares=block.rows.public.tobytes(),
+    )
+
+
+def block_from_wire(message: pb.UploadSharesRequest) -> ShareBlock:
+    """Shares, one row for each person; how long a row must be is for the server to say."""
+    cohort = codec.cohort_from_wire(message.cohort)
+    if cohort.stop - cohort.start > PEOPLE_PER_PART:
+        raise InvalidParameter(f"a message holds shares of at most {PEOPLE_PER_PART} consecutive people")
+    people = cohort.size()
+    rows = Rows(_even_rows(message.public_shares, people), _even_rows(message.shares, people))
+    return ShareBlock(message.collection, message.party, cohort, rows)
+
+
+def sealed_to_wire(block: ShareBlock, server: str, public_key: bytes) -> pb.UploadSealedRequest:
+    """Shares as a message that only that server can read."""
+    message = block_to_wire(block)
+    sealed = sealed_to(public_key, message.SerializeToString(), *_place(message, server))
+    return pb.UploadSealedRequest(
+        collection=message.collection, party=message.party, cohort=message.cohort, sealed=sealed
+    )
+
+
+def block_from_sealed(message: pb.UploadSealedRequest, server: str, key: SealingKey) -> ShareBlock:
+    """Shares that were sealed to that server, in the place where they say they belong."""
+    try:
+        inner = pb.UploadSharesRequest.FromString(key.opened(message.sealed, *_place(message, server)))
+    except DecodeError:
+        raise MalformedReport("sealed bytes are not shares") from None
+    if _place(inner, server) != _place(message, server):
+        raise MalformedReport("sealed shares belong to another place")
+    return block_from_wire(inner)
+
+
+def _place(
+    message: pb.UploadSharesRequest | pb.UploadSealedRequest, server: str
+) -> tuple[bytes, str, str, bytes]:
+    """What a seal is bound to."""
+    return message.collection, message.party, server, message.cohort.SerializeToString(deterministic=True)
+
+
+def _even_rows(data: bytes, count: int) -> Octets:
+    return rows_from(data, count, len(data) // count if count else 0)
+
+
+def positions_from_wire(data: bytes) -> Positions:
+    """Positions in increasing order, and at least one."""
+    positions = unpack_positions(data, PEOPLE_PER_PART)
+    if len(positions) == 0:
+        raise MalformedReport("a message about reports is about one at least")
+    return positions
+
+
+def mask_to_wire(mask: Mask) -> bytes:
+    """A bit for each report."""
+    return np.packbits(mask).tobytes()
+
+
+def mask_from_wire(data: bytes, count: int) -> Mask:
+    """`count` bits."""
+    if len(data) != (count + 7) // 8:
+        raise MalformedReport(f"yes or no about {count} reports takes {(count + 7) // 8} bytes")
+    return np.unpackbits(np.frombuffer(data, np.uint8), count=count).astype(np.bool_)
+
+
+def rows_of(data: bytes, count: int) -> Octets:
+    """Rows of equal length, one for each report."""
+    return _even_rows(data, count)
+
+
+def job_to_wire(collection: bytes, job: Job) -> pb.CommitJobRequest:
+    """A decision as a message."""
+    return pb.CommitJobRequest(
+        collection=collection,
+        number=job.number,
+        positions=pack_positions(job.positions),
+        accepted=mask_to_wire(job.accepted),
+    )
+
+
+def job_from_wire(message: pb.CommitJobRequest) -> Job:
+    """A decision."""
+    positions = positions_from_wire(message.positions)
+    return Job(message.number, positions, mask_from_wire(message.accepted, len(positions)))
+
+
+def holding_to_wire(holding: Holding) -> pb.GetHoldingResponse:
+    """What a server counts, as a message."""
+    return pb.GetHoldingResponse(
+        reports=holding.reports, accepted=holding.accepted, jobs=holding.jobs, sealed=holding.sealed
+    )
+
+
+def holding_from_wire(message: pb.GetHoldingResponse) -> Holding:
+    """What a server counts."""
+    return Holding(message.reports, message.accepted, message.jobs, message.sealed)
+
+
+def sums_to_wire(collection: Collection, sums: tuple[int, ...]) -> pb.ReleaseResponse:
+    """A release as a message."""
+    return pb.ReleaseResponse(noisy_sums=collection.field.pack(sums))
+
+
+def sums_from_wire(collection: Collection, message: pb.ReleaseResponse) -> tuple[int, ...]:
+    """A release: one reduced element for each entry."""
+    sums = tuple(collection.field.unpack(message.noisy_sums))
+    if len(sums) != collection.encoding.length:
+        raise MalformedReport("a share server released another number of sums than the collection has")
+    return sums

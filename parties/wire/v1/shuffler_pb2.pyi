@@ -1,0 +1,40 @@
+from parties.wire.v1 import oracle_pb2 as _oracle_pb2
+from parties.wire.v1 import schema_pb2 as _schema_pb2
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class DescribeShufflerRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class DescribeShufflerResponse(_message.Message):
+    __slots__ = ("name", "people", "schema", "epsilon_nanonats", "delta_trillionths")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PEOPLE_FIELD_NUMBER: _ClassVar[int]
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    EPSILON_NANONATS_FIELD_NUMBER: _ClassVar[int]
+    DELTA_TRILLIONTHS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    people: int
+    schema: _schema_pb2.Schema
+    epsilon_nanonats: int
+    delta_trillionths: int
+    def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ..., schema: _Optional[_Union[_schema_pb2.Schema, _Mapping]] = ..., epsilon_nanonats: _Optional[int] = ..., delta_trillionths: _Optional[int] = ...) -> None: ...
+
+class ShuffleRequest(_message.Message):
+    __slots__ = ("request",)
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    request: _oracle_pb2.RandomizeRequest
+    def __init__(self, request: _Optional[_Union[_oracle_pb2.RandomizeRequest, _Mapping]] = ...) -> None: ...
+
+class ShuffleResponse(_message.Message):
+    __slots__ = ("reports", "packed")
+    REPORTS_FIELD_NUMBER: _ClassVar[int]
+    PACKED_FIELD_NUMBER: _ClassVar[int]
+    reports: int
+    packed: bytes
+    def __init__(self, reports: _Optional[int] = ..., packed: _Optional[bytes] = ...) -> None: ...

@@ -1,0 +1,276 @@
+"""What share servers are asked that no honest party, leader, collector or operator would ask of them.
+
+Each of these was possible once: a second release whose noise cancels, memory that grows with messages that carry
+nothing, blocks that no memory holds, channels to any number of addresses, a collector that is kept busy or runs into
+an error of numpy's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import grpc
+import numpy as np
+import pytest
+
+from localdp.cohorts import Cohort
+from localdp.errors import InvalidParameter, ShareMismatch
+from localdp.oracles.shared import InProcessShareServers, run_collection
+from localdp.sharing import additive, agreement
+from localdp.sharing.blocks import ShareBlock, pack_positions
+from localdp.sharing.collection import Collection
+from localdp.sharing.encoding import Encoding
+from localdp.sharing.share_server import ShareServer
+from localdp.sharing.storage import Holding, Job, MemoryStorage
+from parties.shares import service as share_service
+from parties.shares.messages import block_from_wire, block_to_wire
+from parties.shares.service import MOST_CHANNELS, STORED_AT_ONCE, ShareService
+from parties.status import error_of
+from parties.wire.v1 import share_server_pb2 as pb
+from parties.wire.v1 import share_server_pb2_grpc
+from tests.support import federations
+from tests.support.federations import parties_of, people, served
+from tests.support.shares import (
+    KEYRING,
+    bits,
+    blocks_of,
+    collection_of,
+    exact_sums,
+    one_hot,
+    servers_for,
+    upload,
+)
+
+PEOPLE = 30
+EVERYBODY = Cohort(0, PEOPLE)
+
+
+def noises(
+    collection: Collection, storages: Sequence[MemoryStorage], blocks: list[ShareBlock]
+) -> list[Any]:
+    """Run a collection on what is on record, and return each server's noise."""
+    servers = servers_for(collection, storages)
+    upload(servers, blocks)
+    holding = agreement.agree(servers[0], servers[1:], collection)
+    for server in servers:
+        server.release(collection.digest, holding.accepted)
+    released = [storage.kept()[0].released for storage in storages]
+    assert all(released)
+    return [one.noise for one in released if one is not None]
+
+
+@pytest.mark.parametrize("tier", ["additive", "prio3"])
+def test_servers_put_back_to_an_older_state_draw_the_same_noise_for_the_same_reports_and_no_others(
+    tier: str,
+) -> None:
+    collection = collection_of(tier=tier, minimum_batch=2, encoding=Encoding.sum(1000))
+    before: list[MemoryStorage] = [MemoryStorage(), MemoryStorage()]
+    reports = blocks_of(collection, bits(5, 900))
+    first = noises(collection, copy.deepcopy(before), reports)
+    assert noises(collection, copy.deepcopy(before), reports) == first
+    # Somebody puts reports of his own in people's places: with the same noise, he would see the difference exactly.
+    others = blocks_of(collection, bits(5, 0), secret=bytes(32))
+    other = noises(collection, copy.deepcopy(before), others)
+    assert all(one != two for one, two in zip(first, other, strict=True))
+
+
+def empty_blocks(count: int) -> list[pb.UploadSharesRequest]:
+    nothing = ShareBlock(bytes(32), "party-0", Cohort(0, 0), _no_rows())
+    return [block_to_wire(nothing)] * count
+
+
+def _no_rows() -> Any:
+    return blocks_of(collection_of(), bits(1))[0].rows.take(slice(0, 0))
+
+
+class Watched:
+    """In the place of the intake: how many blocks came at once."""
+
+    def __init__(self) -> None:
+        self.lengths: list[int] = []
+
+    async def store(self, blocks: Sequence[ShareBlock]) -> int:
+        self.lengths.append(len(blocks))
+        return 0
+
+
+def test_messages_that_carry_nothing_do_not_fill_the_memory() -> None:
+    service, watched = ShareService(ShareServer("server-0", KEYRING.server(0))), Watched()
+    service._intake = watched  # type: ignore[assignment]
+
+    async def stream() -> AsyncIterator[pb.UploadSharesRequest]:
+        for request in empty_blocks(20_000):
+            yield request
+
+    asyncio.run(service._stored(stream(), block_from_wire))
+    assert sum(watched.lengths) == 20_000 and max(watched.lengths) <= STORED_AT_ONCE >> 10
+    assert service._waiting == 0
+
+
+def test_streams_that_do_not_end_hold_a_bounded_amount_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(share_service, "MOST_WAITING", 64 << 10)
+    service, watched = ShareService(ShareServer("server-0", KEYRING.server(0))), Watched()
+    service._intake = watched  # type: ignore[assignment]
+    largest = 0
+
+    async def stream() -> AsyncIterator[pb.UploadSharesRequest]:
+        nonlocal largest
+        for request in empty_blocks(50):
+            yield request
+            largest = max(largest, service._waiting)
+            await asyncio.sleep(0)
+
+    async def all_at_once() -> None:
+        read = block_from_wire
+        await asyncio.gather(*(service._stored(stream(), read) for _ in range(40)))
+
+    asyncio.run(all_at_once())
+    assert 32 << 10 < largest <= 64 << 10 and service._waiting == 0
+
+
+def test_a_stream_that_breaks_off_is_not_counted_for_ever() -> None:
+    service = ShareService(ShareServer("server-0", KEYRING.server(0)))
+
+    async def stream() -> AsyncIterator[pb.UploadSharesRequest]:
+        yield empty_blocks(1)[0]
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        asyncio.run(service._stored(stream(), block_from_wire))
+    assert service._waiting == 0
+
+
+def test_a_leader_cannot_have_more_reports_verified_at_once_than_fit_into_memory() -> None:
+    holders = parties_of(people(PEOPLE), 1)
+    collection = federations.collection_of(
+        holders, query="region", encoding=Encoding.histogram(4), tier="prio3"
+    )
+    with served(holders) as federation:
+        federation.shared.open(collection)
+        stub = share_server_pb2_grpc.ShareServerServiceStub(federation.shared._channels.channels[1])
+        most = agreement.block_size(collection)
+        positions = pack_positions(np.arange(most + 1, dtype=np.uint32))
+        name, bit = collection.digest, bytes((most + 8) // 8)
+        calls: list[tuple[Any, Any]] = [
+            (
+                stub.CheckReports,
+                pb.CheckReportsRequest(collection=name, verify_key=bytes(32), positions=positions),
+            ),
+            (stub.VoteOnReports, pb.VoteOnReportsRequest(collection=name, positions=positions, holds=bit)),
+            (stub.CommitJob, pb.CommitJobRequest(collection=name, positions=positions, accepted=bit)),
+        ]
+        for method, request in calls:
+            with pytest.raises(InvalidParameter, match=f"at most {most}"):
+                _call(method, request)
+
+
+def _call(method: Any, request: Any) -> Any:
+    try:
+        return method(request, timeout=5)
+    except grpc.RpcError as failure:
+        raise error_of(failure, "server") from None
+
+
+class Overflowing(InProcessShareServers):
+    """The second server releases an element that makes the sum as large as the field allows."""
+
+    def release(self, collection: Collection, accepted: bytes) -> list[tuple[int, ...]]:
+        first, second = super().release(collection, accepted)
+        return [first, tuple((entry + (1 << 126)) % collection.field.modulus for entry in second)]
+
+
+def test_a_release_that_is_no_part_of_any_sum_is_a_typed_error() -> None:
+    holders = parties_of(people(PEOPLE), 1)
+    collection = federations.collection_of(
+        holders, query="region", encoding=Encoding.histogram(4), tier="prio3"
+    )
+    servers = Overflowing(holders, federations.share_servers_of(2))
+    with pytest.raises(ShareMismatch, match="cannot be a part"):
+        run_collection(servers, collection, EVERYBODY)
+
+
+def test_a_leader_that_is_sent_to_ever_new_addresses_lets_old_channels_go() -> None:
+    collection = collection_of()
+
+    async def run() -> int:
+        service = ShareService(ShareServer("server-0", KEYRING.server(0)))
+        try:
+            for port in range(MOST_CHANNELS + 50):
+                service._helpers(collection, [f"127.0.0.1:{port + 1}"])
+                await service._let_go()
+            return len(service._channels)
+        finally:
+            await service.close()
+
+    assert asyncio.run(run()) == MOST_CHANNELS
+
+
+class Busy(ShareService):
+    """A leader that always has one decision more, and never all."""
+
+    calls = 0
+
+    async def AgreeOnReports(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self.calls += 1
+        return pb.AgreeOnReportsResponse(holding=pb.GetHoldingResponse(jobs=self.calls))
+
+
+def test_a_leader_that_claims_progress_without_end_is_left() -> None:
+    holders = parties_of(people(PEOPLE), 1)
+    collection = federations.collection_of(holders)
+    leaders: list[Busy] = []
+
+    def make(number: int, server: ShareServer) -> ShareService:
+        leaders.append(Busy(server))
+        return leaders[-1]
+
+    with served(holders, wrap_server=make) as federation:
+        federation.shared.open(collection)
+        with pytest.raises(ShareMismatch, match="more decisions"):
+            federation.shared.agree(collection)
+    assert leaders[0].calls == PEOPLE + 1
+
+
+def two_faced(
+    collection: Collection, servers: Sequence[ShareServer], faces: Sequence[np.ndarray[Any, Any]]
+) -> list[Holding]:
+    """A leader that tells each helper another decision, and has each seal what it was told."""
+    leader = servers[0]
+    positions = leader.stored(collection.digest)
+    key = leader.verify_key(collection.digest)
+    rows = [server.check(collection.digest, key, positions)[1] for server in servers]
+    messages, holds = leader.combine(collection.digest, rows)
+    held = []
+    for server, face in zip(servers, faces, strict=True):
+        server.vote(collection.digest, positions, messages, holds)
+        server.commit(collection.digest, Job(0, positions, face))
+        held.append(server.seal(collection.digest))
+    return held
+
+
+@pytest.mark.parametrize("tier", ["additive", "prio3"])
+def test_a_leader_that_shows_each_helper_another_set_learns_nothing_even_with_the_collector(
+    tier: str,
+) -> None:
+    names = ("server-0", "server-1", "server-2")
+    collection = collection_of(tier=tier, servers=names, minimum_batch=5, encoding=Encoding.histogram(8))
+    servers = servers_for(collection)
+    upload(servers, blocks_of(collection, one_hot(8, *[0, 1, 2, 3, 4, 5, 6, 7] * 2)))
+    some, fewer = np.ones(16, np.bool_), np.ones(16, np.bool_)
+    fewer[3] = False
+    holdings = two_faced(collection, servers, [some, some, fewer])
+    assert holdings[0] != holdings[2]
+    shares = [
+        server.release(collection.digest, holding.accepted)
+        for server, holding in zip(servers, holdings, strict=True)
+    ]
+    # Where a report is in one helper's sum and not in the other's, its share there hides everything: bucket 3 or, with
+    # shares of all entries, all of them.
+    combined = additive.combined(shares, collection.field.modulus)
+    exact = exact_sums(servers, collection)
+    assert all(abs(entry) > 1 << 40 for entry in (*combined, *exact))
+    # And who compares what the servers count, as every collector of ours does, asks for no release at all.
+    assert len({holding.accepted for holding in holdings}) == 2

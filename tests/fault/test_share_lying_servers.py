@@ -1,0 +1,203 @@
+"""Share servers that lie to each other or to the collector: nothing wrong is released, and what can go on goes on.
+
+A server that lies can always keep a batch from being released, and one that leaves out its noise cannot be told from one
+that does not; against that stands the noise of the others (`localdp.sharing.noise_plans`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from localdp.cohorts import Cohort
+from localdp.errors import (
+    DeadlineMissed,
+    LocalDpError,
+    MalformedReport,
+    ShareMismatch,
+    TooFewReports,
+    Unreachable,
+)
+from localdp.oracles.shared import InProcessShareServers, run_collection
+from localdp.sharing.share_server import ShareServer
+from parties.shares import leading
+from parties.shares.service import SERVICE_NAME, ShareService
+from parties.wire.v1 import share_server_pb2 as pb
+from tests.support.federations import Served, collection_of, parties_of, people, served, share_servers_of
+
+PEOPLE = 40
+EVERYBODY = Cohort(0, PEOPLE)
+
+
+class Liar(ShareService):
+    """A share server that lies as it is told to, and is honest without."""
+
+    def __init__(self, server: ShareServer) -> None:
+        super().__init__(server)
+        self.lie = ""
+        self.released = 0
+
+    async def CheckReports(self, request: Any, context: Any) -> Any:  # noqa: N802
+        answer = await super().CheckReports(request, context)
+        match self.lie:
+            case "has nothing":
+                answer.held = bytes(len(answer.held))
+            case "wrong verifier shares":
+                answer.verifiers = bytes(len(answer.verifiers))
+            case "short verifier shares":
+                answer.verifiers = answer.verifiers[: len(answer.verifiers) // 2]
+            case "too many bits":
+                answer.held += b"\xff"
+            case "never answers":
+                await asyncio.Event().wait()
+        return answer
+
+    async def VoteOnReports(self, request: Any, context: Any) -> Any:  # noqa: N802
+        answer = await super().VoteOnReports(request, context)
+        if self.lie == "refuses everything":
+            answer.accepted = bytes(len(answer.accepted))
+        if self.lie == "votes on less":
+            answer.accepted = answer.accepted[:-1]
+        return answer
+
+    async def CommitJob(self, request: Any, context: Any) -> Any:  # noqa: N802
+        if self.lie == "does not commit":
+            return pb.CommitJobResponse()
+        if self.lie == "commits something else":
+            request.accepted = bytes(len(request.accepted))
+        return await super().CommitJob(request, context)
+
+    async def SealReports(self, request: Any, context: Any) -> Any:  # noqa: N802
+        if self.lie == "does not seal":
+            return pb.SealReportsResponse()
+        return await super().SealReports(request, context)
+
+    async def AgreeOnReports(self, request: Any, context: Any) -> Any:  # noqa: N802
+        if self.lie == "agrees alone":
+            holding = pb.GetHoldingResponse(reports=PEOPLE, accepted=b"mine" * 8, jobs=1, sealed=True)
+            return pb.AgreeOnReportsResponse(complete=True, holding=holding)
+        if self.lie == "is never done":
+            return pb.AgreeOnReportsResponse()
+        return await super().AgreeOnReports(request, context)
+
+    async def Release(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self.released += 1
+        return await super().Release(request, context)
+
+
+class Cast:
+    """The servers of a test."""
+
+    def __init__(self) -> None:
+        self.services: list[Liar] = []
+
+    def make(self, number: int, server: ShareServer) -> ShareService:
+        self.services.append(Liar(server))
+        return self.services[-1]
+
+
+Stage = tuple[Cast, Served]
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    cast = Cast()
+    with served(parties_of(people(PEOPLE), 2), wrap_server=cast.make, timeout_seconds=3.0) as federation:
+        yield cast, federation
+
+
+HELPERS: dict[str, type[LocalDpError]] = {
+    "has nothing": TooFewReports,
+    "wrong verifier shares": TooFewReports,
+    "short verifier shares": MalformedReport,
+    "too many bits": MalformedReport,
+    "never answers": DeadlineMissed,
+    "refuses everything": TooFewReports,
+    "votes on less": MalformedReport,
+    "does not commit": ShareMismatch,
+    "commits something else": ShareMismatch,
+    "does not seal": ShareMismatch,
+}
+LEADERS: dict[str, type[LocalDpError]] = {"agrees alone": ShareMismatch, "is never done": DeadlineMissed}
+FINAL = {
+    "wrong verifier shares",
+    "refuses everything",
+    "commits something else",
+}  # what was refused stays refused
+
+
+LIES = HELPERS | LEADERS
+
+
+@pytest.mark.parametrize(("lie", "error"), LIES.items(), ids=LIES)
+def test_a_lie_is_a_typed_error_releases_nothing_and_is_over_when_it_is_over(
+    stage: Stage, lie: str, error: type[LocalDpError]
+) -> None:
+    cast, federation = stage
+    liar = cast.services[0 if lie in LEADERS else 1]
+    collection = collection_of(federation.parties, tier="prio3")
+    liar.lie = lie
+    with pytest.raises(error):
+        run_collection(federation.shared, collection, EVERYBODY)
+    assert [service.released for service in cast.services] == [0, 0]
+    liar.lie = ""
+    if lie in FINAL:
+        collection = collection_of(federation.parties, number=1, tier="prio3")
+    assert run_collection(federation.shared, collection, EVERYBODY)[1] == PEOPLE
+
+
+def test_the_answer_over_the_network_is_that_in_process(stage: Stage) -> None:
+    _, federation = stage
+    here = InProcessShareServers(parties_of(people(PEOPLE), 2), share_servers_of(2))
+    for number, tier in enumerate(("additive", "prio3")):
+        collection = collection_of(federation.parties, number=number, tier=tier)
+        one = run_collection(here, collection, EVERYBODY)
+        other = run_collection(federation.shared, collection, EVERYBODY)
+        assert (one[0].tolist(), one[1]) == (other[0].tolist(), other[1])
+
+
+def test_a_server_that_is_cut_off_and_comes_back_costs_time_and_no_report(stage: Stage) -> None:
+    _, federation = stage
+    collection = collection_of(federation.parties, tier="prio3")
+    federation.shared.open(collection)
+    federation.shared.contribute(collection, EVERYBODY)
+    helper = federation.loopback._servers[1]
+    federation.loopback.run(helper.stop(0))
+    with pytest.raises((Unreachable, DeadlineMissed)):
+        federation.shared.agree(collection)
+    again = ShareService(federation.servers[1])  # its state did not go anywhere
+    port = int(federation.addresses["server-1"].rpartition(":")[2])
+    federation.loopback.serve(SERVICE_NAME, again, port)
+    assert run_collection(federation.shared, collection, EVERYBODY)[1] == PEOPLE
+
+
+def test_much_work_is_done_in_several_calls(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, federation = stage
+    monkeypatch.setattr(leading, "BUSY_SECONDS", 0.0)
+    monkeypatch.setattr(leading, "IN_FLIGHT", 1)
+    collection = collection_of(federation.parties)
+    federation.shared.open(collection)
+    federation.shared.contribute(collection, EVERYBODY)
+    with pytest.raises(DeadlineMissed):  # no time at all: no progress, and the collector notices
+        federation.shared.agree(collection)
+    monkeypatch.setattr(leading, "BUSY_SECONDS", 10.0)
+    assert federation.shared.agree(collection).reports == PEOPLE
+
+
+def test_uploads_go_on_while_the_servers_verify(stage: Stage) -> None:
+    _, federation = stage
+    collection = collection_of(federation.parties, minimum_batch=PEOPLE)
+    federation.shared.open(collection)
+    for start in range(0, PEOPLE, 10):
+        federation.shared.contribute(collection, Cohort(start, start + 10))
+        if start + 10 < PEOPLE:
+            with pytest.raises(TooFewReports):
+                federation.shared.agree(collection)
+    assert federation.shared.agree(collection).reports == PEOPLE
+    sums = [server._task(collection.digest).sums for server in federation.servers]
+    exact = sum(int(np.count_nonzero(party.records.column("smoker"))) for party in federation.parties)
+    assert sum(one[0] for one in sums) % collection.field.modulus == exact

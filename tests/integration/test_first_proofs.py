@@ -1,0 +1,105 @@
+"""The first collection with proofs on a machine: nobody waits for a compiler, and one is not needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localdp.sharing import additive
+from localdp.sharing.collection import Contributor
+from parties.coordinator import Peer
+from parties.shares.collector import RemoteShareServers
+from tests.fault.test_share_kill_nine import uploaded
+from tests.support.processes import COMMAND, Stage, envelope, localdp, read_line, stage
+from tests.support.shares import bits, blocks_of, collection_of
+
+NOBODY: Any = None  # there are no parties here to be asked
+PEOPLE = 40
+ANNOUNCED = 1 << 20  # so many that compiling is worth it
+
+
+@contextmanager
+def server(made: Stage, name: str) -> Iterator[tuple[Peer, subprocess.Popen[bytes]]]:
+    command = [str(COMMAND), "share-server", "run", "--name", name, "--json"]
+    process = made.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+    assert process.stdout is not None and process.stderr is not None
+    try:
+        yield Peer(name, json.loads(read_line(process))["data"]["address"]), process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+
+def told(process: subprocess.Popen[bytes], wanted: str, seconds: float) -> str:
+    """What the process says on standard error until it has said that."""
+    assert process.stderr is not None
+    said, deadline = "", time.monotonic() + seconds
+    while wanted not in said:
+        ready, _, _ = select.select([process.stderr], [], [], max(0.0, deadline - time.monotonic()))
+        assert ready, f"waited {seconds} s in vain for {wanted!r}; heard {said!r}"
+        said += os.read(process.stderr.fileno(), 65536).decode()
+    return said
+
+
+def test_without_a_cache_a_large_collection_is_released_while_the_servers_compile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "empty"))
+    collection = collection_of(tier="prio3", parties=(Contributor("party-0", ANNOUNCED),))
+    with ExitStack() as stack:
+        made = stack.enter_context(stage(tmp_path))
+        started = [stack.enter_context(server(made, name)) for name in collection.servers]
+        peers = [peer for peer, _ in started]
+        shared = stack.enter_context(closing(RemoteShareServers(NOBODY, peers, 20)))
+        shared.open(collection)  # does not wait for the compiler: 20 s would not always suffice
+        uploaded(peers, blocks_of(collection, bits(*[1] * PEOPLE)))
+        agreed = shared.agree(collection)
+        noisy = additive.combined(shared.release(collection, agreed.accepted))
+        assert agreed.reports == PEOPLE and abs(noisy[0] - PEOPLE) < 60
+        for _, process in started:
+            assert "compiling the verification of proofs, streams (1 of 4)" in told(process, "of 4)", 30)
+
+
+@pytest.mark.nightly
+def test_the_servers_are_done_with_compiling_within_half_a_minute_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "empty"))
+    collection = collection_of(tier="prio3", parties=(Contributor("party-0", ANNOUNCED),))
+    with ExitStack() as stack:
+        made = stack.enter_context(stage(tmp_path))
+        started = [stack.enter_context(server(made, name)) for name in collection.servers]
+        peers = [peer for peer, _ in started]
+        stack.enter_context(closing(RemoteShareServers(NOBODY, peers, 20))).open(collection)
+        for _, process in started:
+            told(process, "is compiled", 90)
+            assert _cpu_seconds(process.pid) < 30
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("tier", ["prio3", "additive"])
+def test_without_numba_in_any_process_the_command_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tier: str
+) -> None:
+    monkeypatch.setenv("LOCALDP_NO_NUMBA", "1")
+    arguments = ["--model", "shared", "--people", "600", "--parties", "2", "--tier", tier, "--json"]
+    data = envelope(localdp(tmp_path, "ask", "smoker", *arguments))["data"]
+    assert abs(data["count"] - 180) < 80
+    proved = "answers come with proofs" in data["privacy"]
+    assert proved == (tier == "prio3") and ("can spoil the sum" in data["privacy"]) == (tier == "additive")
+    assert data["bytes_moved"] == 600 * (80 if proved else 16)

@@ -1,0 +1,185 @@
+"""The package as somebody installs it: typed, run as a module, and at night built and installed where nothing else is."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from parties.doctor.packages import EXTRAS
+from tests.support.agents import write_agent
+from tests.support.processes import ROOT
+
+PACKAGES = ("localdp", "parties")
+LEFT_OUT = (
+    "__pycache__",
+    "*.pyc",
+    "*.nbi",
+    "*.nbc",
+    ".venv*",
+    "out",
+    ".git",
+    "build",
+    "dist",
+    "*.egg-info",
+    ".*_cache",
+)
+OPTIONAL = ("matplotlib", "pyarrow", "numba", "scipy", "mkdocs")
+
+
+def run(arguments: list[str], directory: Path, seconds: float = 60.0) -> subprocess.CompletedProcess[str]:
+    """Run something without the checkout on its path."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(
+        arguments, cwd=directory, env=kept, capture_output=True, text=True, timeout=seconds, check=False
+    )
+
+
+def succeeded(arguments: list[str], directory: Path, seconds: float = 60.0) -> str:
+    done = run(arguments, directory, seconds)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+def test_the_module_is_the_command(tmp_path: Path) -> None:
+    shown = succeeded([sys.executable, "-m", "localdp", "shared", "explain", "--json"], tmp_path)
+    assert json.loads(shown)["status"] == "ok"
+    wrong = run([sys.executable, "-m", "localdp", "askk", "--json"], tmp_path)
+    assert (wrong.returncode, json.loads(wrong.stdout)["exit_code"]) == (2, 2)
+
+
+def test_completion_offers_commands(tmp_path: Path) -> None:
+    command = Path(sys.executable).with_name("localdp")
+    asked = {"_LOCALDP_COMPLETE": "complete_bash", "COMP_WORDS": "localdp bud", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [str(command)],
+        env={**os.environ, **asked},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.split() == ["budget"]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_says_that_it_is_typed(package: str) -> None:
+    assert (ROOT / package / "py.typed").exists()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a wheel and a source distribution, built from a copy of the checkout."""
+    directory = tmp_path_factory.mktemp("build")
+    source = directory / "source"
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    backend = "from setuptools import build_meta as b; b.build_{}({!r})"
+    for kind in ("wheel", "sdist"):
+        succeeded([sys.executable, "-c", backend.format(kind, str(directory))], source, 300)
+    return directory
+
+
+def only(directory: Path, pattern: str) -> Path:
+    (found,) = directory.glob(pattern)
+    return found
+
+
+def own_files() -> set[str]:
+    """What the packages are made of, code and data."""
+    found = [path for package in PACKAGES for path in (ROOT / package).rglob("*") if path.is_file()]
+    ours = [
+        path for path in found if "__pycache__" not in path.parts and path.suffix not in (".nbi", ".nbc")
+    ]
+    return {str(path.relative_to(ROOT)) for path in ours}
+
+
+@pytest.mark.nightly
+def test_a_wheel_has_the_packages_whole_and_nothing_else(built: Path) -> None:
+    names = set(zipfile.ZipFile(only(built, "*.whl")).namelist())
+    inside = {name for name in names if ".dist-info/" not in name}
+    assert inside == own_files()
+
+
+@pytest.mark.nightly
+def test_a_source_distribution_has_all_that_it_takes_to_test_it(built: Path) -> None:
+    with tarfile.open(only(built, "*.tar.gz")) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert own_files() <= names
+    wanted = [
+        "README.md",
+        "LICENSE",
+        "Makefile",
+        "constraints.txt",
+        "mkdocs.yml",
+        ".ci/run",
+        "docs/index.md",
+    ]
+    wanted += [
+        "tests/tidy/test_tidy.py",
+        "notebooks/1-first-count.ipynb",
+        "protos/generate.py",
+        "examples/three_questions.py",
+    ]
+    assert not [name for name in wanted if name not in names]
+    assert not [name for name in names if name.startswith((".venv", "out/")) or name.endswith(".pyc")]
+
+
+@pytest.mark.nightly
+def test_the_wheel_works_where_nothing_else_is_installed(built: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", with_pip=True)
+    python, command = (str(tmp_path / "env" / "bin" / name) for name in ("python", "localdp"))
+    constraints = str(ROOT / "constraints.txt")
+    succeeded(
+        [python, "-m", "pip", "install", "-q", "--constraint", constraints, str(only(built, "*.whl"))],
+        tmp_path,
+        600,
+    )
+    for name in OPTIONAL:
+        assert run([python, "-c", f"import {name}"], tmp_path).returncode != 0
+    assert "Usage" in succeeded([command, "--help"], tmp_path)
+    told = json.loads(
+        succeeded([command, "compare", "--people", "100", "--trials", "2", "--json"], tmp_path)
+    )
+    assert len(told["data"]["rows"]) >= 4
+    refused = json.loads(
+        run(
+            [command, "compare", "--people", "100", "--trials", "2", "--out", "out", "--json"], tmp_path
+        ).stdout
+    )
+    assert (refused["exit_code"], "plots" in refused["message"]) == (1, True)
+    asked = json.loads(succeeded([command, "ask", "smoker", "--people", "100", "--json"], tmp_path))
+    assert asked["data"]["people"] == 100
+    checks = json.loads(succeeded([python, "-m", "localdp", "doctor", "--json"], tmp_path))["data"][
+        "checks"
+    ]
+    notes = {one["check"] for one in checks if one["verdict"] == "note"}
+    assert {f"extra {name}" for name in EXTRAS} <= notes
+    config = str(write_agent(tmp_path))
+    agent = json.loads(run([command, "agent", "init", config, "--json"], tmp_path).stdout)
+    assert "localdp[agent]" in agent["message"]
+
+
+@pytest.mark.nightly
+def test_the_site_is_built_strictly_and_needs_no_network_to_be_read(tmp_path: Path) -> None:
+    """In an environment of its own, as `make docs` does it."""
+    venv.create(tmp_path / "env", with_pip=True)
+    binaries = tmp_path / "env" / "bin"
+    install = [str(binaries / "pip"), "install", "-q", "--constraint", str(ROOT / "constraints.txt")]
+    succeeded([*install, "mkdocs", "mkdocs-material"], tmp_path, 600)
+    site = tmp_path / "site"
+    succeeded(
+        [str(binaries / "mkdocs"), "build", "--strict", "--quiet", "--site-dir", str(site)], ROOT, 300
+    )
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 40
+    outside = ('src="http', 'src="//', 'rel="stylesheet" href="http', 'rel="stylesheet" href="//')
+    assert not [page.name for page in pages if any(one in page.read_text() for one in outside)]

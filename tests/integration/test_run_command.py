@@ -1,0 +1,169 @@
+"""`localdp run` as a user meets it: forecasts, results, kills and resumptions, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+
+from parties.experiments.journal import FILE
+from tests.integration.test_nothing_is_left_behind import CLEANUP_SECONDS, ENDINGS, ended
+from tests.support.processes import COMMAND, envelope, localdp, stage, wait_until
+
+TEXT = """[data]
+set = "made-up"
+[parties]
+number = 2
+[run]
+models = ["curator", "local", "shuffled", "shared"]
+query = "smoker and age >= 65"
+epsilon = [0.5, 1]
+people = 200
+trials = {trials}
+[output]
+directory = "out"
+"""
+SEED = ("--insecure-seed", "5")
+
+
+def written(directory: Path, trials: int = 50) -> str:
+    path = directory / "experiment.toml"
+    path.write_text(TEXT.format(trials=trials))
+    return str(path)
+
+
+def results(directory: Path) -> dict[str, Any]:
+    data = json.loads((directory / "results.json").read_text())
+    return {key: data[key] for key in ("cells", "trials")}
+
+
+def test_a_run_prints_one_envelope_and_writes_its_files(tmp_path: Path) -> None:
+    told = envelope(localdp(tmp_path, "run", written(tmp_path), "--jobs", "1", "--json", *SEED))
+    assert told["status"] == "ok", told
+    assert len(told["data"]["cells"]) == 8
+    assert told["data"]["provenance"]["seeds"] == [5]
+    made = {FILE, "results.json", "results.parquet", "report.html"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == made
+    assert parquet.read_table(tmp_path / "out" / "results.parquet").num_rows == 8 * 50
+
+
+def test_for_people_the_table_is_whole_and_progress_goes_to_standard_error(tmp_path: Path) -> None:
+    told = localdp(tmp_path, "run", written(tmp_path, 10), "--jobs", "1", *SEED)
+    assert told.returncode == 0, told.stderr
+    assert "…" not in told.stdout
+    assert "80 of 80 trials" in told.stderr
+    assert "trials" not in told.stdout.splitlines()[0]
+    assert "\x1b" not in told.stdout + told.stderr
+    for model in ("curator", "local", "shuffled", "shared"):
+        assert f"{model}: whatever" in told.stdout
+
+
+def test_a_dry_run_forecasts_every_cell_and_writes_nothing(tmp_path: Path) -> None:
+    file = written(tmp_path)
+    told = envelope(localdp(tmp_path, "run", file, "--dry-run", "--json"))["data"]
+    assert len(told["cells"]) == 8
+    for cell in told["cells"]:
+        assert cell["predicted_standard_error"] > 0
+        assert cell["seconds"] > 0
+        assert (cell["bytes_per_trial"] > 0) == (cell["model"] != "curator")
+    shown = localdp(tmp_path, "run", file, "--dry-run")
+    assert "8 cells, 400 trials" in shown.stdout
+    assert "…" not in shown.stdout
+    assert not (tmp_path / "out").exists()
+
+
+def blocks_in(journal: Path) -> int:
+    return max(0, journal.read_bytes().count(b"\n") - 1) if journal.exists() else 0
+
+
+def cut_off(directory: Path, file: str, after: int, how: signal.Signals) -> int:
+    """Run until so many blocks are in the journal, and end it; returns how many there are then."""
+    journal = directory / "out" / FILE
+    with stage(directory) as made:
+        process = made.popen(
+            [str(COMMAND), "run", file, "--jobs", "2", "--resume", *SEED],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        with ended(process):
+            wait_until(lambda: blocks_in(journal) >= after, f"{after} blocks are done", step=0.001)
+            process.send_signal(how)
+            process.wait(CLEANUP_SECONDS)
+        wait_until(lambda: not made.process_ids(), "no process is left", CLEANUP_SECONDS)
+    return blocks_in(journal)
+
+
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        ((2, signal.SIGKILL), (10, signal.SIGINT)),
+        pytest.param(
+            tuple((after, signal.SIGKILL) for after in (1, 3, 5, 8, 12, 16, 20)), marks=pytest.mark.nightly
+        ),
+        pytest.param(
+            ((1, signal.SIGTERM), (8, signal.SIGINT), (16, signal.SIGTERM)), marks=pytest.mark.nightly
+        ),
+    ],
+    ids=["killed and interrupted", "killed again and again", "interrupted again and again"],
+)
+def test_runs_that_are_cut_off_lose_nothing_and_repeat_nothing(
+    tmp_path: Path, cuts: tuple[tuple[int, signal.Signals], ...]
+) -> None:
+    file = written(tmp_path, 100)
+    total = 8 * 4
+    localdp(tmp_path, "run", file, "--jobs", "1", "--out", "whole", *SEED)
+    kept = 0
+    for after, how in cuts:
+        found = cut_off(tmp_path, file, max(after, kept), how)
+        assert found >= kept
+        kept = found
+    assert kept < total, "the run was over before it was cut off"
+    told = envelope(localdp(tmp_path, "run", file, "--jobs", "2", "--resume", "--json", *SEED))
+    assert told["data"]["provenance"]["blocks_from_earlier_runs"] == kept
+    assert results(tmp_path / "out") == results(tmp_path / "whole")  # of one worker
+    lines = (tmp_path / "out" / FILE).read_text().splitlines()[1:]
+    names = [json.loads(line.partition(" ")[2])["block"] for line in lines]
+    assert len(names) == len(set(names)) == total
+    assert parquet.read_table(tmp_path / "out" / "results.parquet").equals(
+        parquet.read_table(tmp_path / "whole" / "results.parquet")
+    )
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "SIGTERM",
+        "kill -9",
+        pytest.param("Ctrl-C in the terminal", marks=pytest.mark.nightly),
+        pytest.param("SIGINT to the process alone", marks=pytest.mark.nightly),
+    ],
+)
+def test_nothing_is_left_running_however_a_run_ends(tmp_path: Path, ending: str) -> None:
+    file = written(tmp_path, 100_000)
+    with stage(tmp_path) as made:
+        process = made.popen(
+            [str(COMMAND), "run", file, "--jobs", "2"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        with ended(process):
+            wait_until(lambda: blocks_in(tmp_path / "out" / FILE) >= 2, "some blocks are done")
+            ENDINGS[ending](process)
+            _, told = process.communicate(timeout=CLEANUP_SECONDS)
+        wait_until(lambda: not made.process_ids(), "no process is left", CLEANUP_SECONDS)
+        wait_until(lambda: not made.leftovers(), "no temporary file is left", CLEANUP_SECONDS)
+    assert process.returncode == (-signal.SIGKILL if ending == "kill -9" else 1)
+    assert b"Traceback" not in told, told.decode()
+
+
+def test_an_earlier_run_is_not_written_over(tmp_path: Path) -> None:
+    file = written(tmp_path, 2)
+    assert localdp(tmp_path, "run", file, "--jobs", "1", *SEED).returncode == 0
+    before = (tmp_path / "out" / "results.json").read_bytes()
+    told = envelope(localdp(tmp_path, "run", file, "--jobs", "1", "--json", *SEED))
+    assert (told["exit_code"], told["error_code"]) == (2, "invalid_parameter")
+    assert "--resume" in told["message"]
+    assert (tmp_path / "out" / "results.json").read_bytes() == before

@@ -1,0 +1,115 @@
+"""`localdp share-server run --state`: a server that is killed goes on where it stopped, under its own key."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localdp.errors import InvalidParameter
+from localdp.sharing import additive
+from parties.coordinator import Peer
+from parties.shares.collector import RemoteShareServers
+from tests.fault.test_share_kill_nine import free_port, uploaded
+from tests.support.agents import failed
+from tests.support.processes import COMMAND, PATIENCE_SECONDS, Stage, read_line, stage
+from tests.support.shares import bits, blocks_of, collection_of
+
+NOBODY: Any = None  # there are no parties here to be asked
+PEOPLE = 40
+
+
+@contextmanager
+def running(made: Stage, name: str, port: int, *more: str) -> Iterator[dict[str, str]]:
+    """The command as a process, killed with SIGKILL in the end; what it says of itself."""
+    listen = ["--listen", f"127.0.0.1:{port}", "--state", f"{name}.state", "--json", *more]
+    command = [str(COMMAND), "share-server", "run", "--name", name, *listen]
+    process = made.popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, bufsize=0)
+    assert process.stdout is not None
+    try:
+        data: dict[str, str] = json.loads(read_line(process))["data"]
+        yield data
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_servers_that_are_killed_between_the_steps_go_on(tmp_path: Path) -> None:
+    ports = [free_port(), free_port()]
+    peers = [Peer(f"server-{number}", f"127.0.0.1:{port}") for number, port in enumerate(ports)]
+    # The leader is told where the other one listens, and does not take the collector's word for it.
+    more = [("--peer", f"server-1={peers[1].address}"), ()]
+    seen: list[Any] = []
+
+    @contextmanager
+    def both() -> Iterator[RemoteShareServers]:
+        with (
+            running(made, "server-0", ports[0], *more[0]) as first,
+            running(made, "server-1", ports[1], *more[1]) as second,
+            closing(RemoteShareServers(NOBODY, peers, 20)) as shared,
+        ):
+            seen.append((first, second))
+            assert [key.hex() for key in shared.keys] == [first["key"], second["key"]]
+            yield shared
+
+    with stage(tmp_path) as made:
+        with both() as shared:
+            collection = collection_of(keys=shared.keys)
+            shared.open(collection)
+            uploaded(peers, blocks_of(collection, bits(*[1, 0] * (PEOPLE // 2))))
+        with both() as shared:
+            uploaded(peers, blocks_of(collection, bits(*[1, 0] * (PEOPLE // 2))))  # again: nothing is new
+            agreed = shared.agree(collection)
+            assert agreed.reports == PEOPLE
+        with both() as shared:
+            released = shared.release(collection, agreed.accepted)
+        with both() as shared:
+            assert shared.release(collection, agreed.accepted) == released
+            assert set(shared.holdings(collection)) == {agreed}
+    assert len({json.dumps(one) for one in seen}) == 1  # the same keys at every start
+    assert abs(additive.combined(released, collection.field.modulus)[0] - PEOPLE // 2) < 40  # but for 1e-8
+
+
+def test_a_leader_that_knows_its_peers_goes_nowhere_else(tmp_path: Path) -> None:
+    port, other = free_port(), free_port()
+    peers = [Peer("server-0", f"127.0.0.1:{port}"), Peer("server-1", f"127.0.0.1:{other}")]
+    with (
+        stage(tmp_path) as made,
+        running(made, "server-0", port, "--peer", "server-9=127.0.0.1:1"),
+        running(made, "server-1", other),
+        closing(RemoteShareServers(NOBODY, peers, 20)) as shared,
+    ):
+        collection = collection_of()
+        shared.open(collection)
+        with pytest.raises(InvalidParameter, match="where the other servers"):
+            shared.agree(collection)
+
+
+def test_a_server_that_is_asked_to_stop_finishes_and_says_so(tmp_path: Path) -> None:
+    with stage(tmp_path) as made:
+        command = [str(COMMAND), "share-server", "run", "--name", "server-0", "--state", "s", "--json"]
+        process = made.popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, bufsize=0)
+        assert process.stdout is not None
+        with process.stdout:
+            read_line(process)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(PATIENCE_SECONDS) == 0
+
+
+def test_a_state_of_another_server_or_none_at_all_is_refused(tmp_path: Path) -> None:
+    with stage(tmp_path) as made, running(made, "server-0", 0):
+        pass
+    named = ["share-server", "run", "--state", "server-0.state"]
+    assert failed(tmp_path, *named, "--name", "server-1")["error_code"] == "invalid_parameter"
+    (tmp_path / "noise").write_bytes(b"no database, and long enough to be looked at" * 99)
+    garbage = failed(tmp_path, "share-server", "run", "--state", "noise", "--name", "server-0")
+    assert garbage["error_code"] == "storage_failed"
+    wrong = failed(tmp_path, *named, "--name", "server-0", "--peer", "server-1")
+    assert wrong["error_code"] == "invalid_parameter"

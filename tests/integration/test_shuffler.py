@@ -1,0 +1,303 @@
+"""A shuffler between real agents and an aggregator: waiting, refusing, repeating, certificates, and the command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+import pytest
+
+from localdp.accounting.ledger import MemoryLedger
+from localdp.cohorts import Cohort
+from localdp.errors import (
+    BudgetExhausted,
+    InvalidParameter,
+    MalformedReport,
+    PolicyRefused,
+    Unreachable,
+)
+from localdp.oracles.party import Party
+from localdp.oracles.policy import Policy
+from localdp.oracles.shuffled import ShuffledOracle
+from localdp.oracles.shuffler import Promise, Shuffler
+from localdp.randomizers.definition import Reports
+from localdp.randomness.keystream import KeystreamSource
+from parties.agent.service import SERVICE_NAME as AGENT_SERVICE
+from parties.agent.service import AgentService
+from parties.command.ask import AskOptions, oracle_of
+from parties.coordinator import Peer, RemoteParties
+from parties.identity import load_identity, make_authority, make_identity
+from parties.repeating import Patience
+from parties.shuffler.client import RemoteShuffler
+from parties.shuffler.service import SERVICE_NAME, ShufflerService
+from parties.wire.v1 import shuffler_pb2 as pb
+from tests.integration.test_command_line import parties_up
+from tests.support.federations import (
+    KEYRING,
+    ONE,
+    Served,
+    loopback,
+    parties_of,
+    party,
+    people,
+    request,
+    served,
+)
+from tests.support.flaky import Absences, FlakyAgent
+from tests.support.processes import COMMAND, Stage, envelope, localdp, read_line, stage
+
+PEOPLE = people(90)
+EVERYBODY = Cohort(0, 90)
+PROMISE = Promise(ONE)
+WAIT_SECONDS = 20.0
+
+Wrap = Callable[[Party, dict[str, str]], AgentService]
+
+
+class Held(AgentService):
+    """An agent that answers when it is let go."""
+
+    def __init__(self, party: Party, servers: dict[str, str], go: threading.Event) -> None:
+        super().__init__(party, servers)
+        self._go = go
+
+    async def Randomize(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+        import asyncio
+
+        await asyncio.to_thread(self._go.wait, WAIT_SECONDS)
+        async for part in super().Randomize(request, context):
+            yield part
+
+
+@contextmanager
+def mixing(
+    wrap_agent: Wrap = AgentService, holders: list[Party] | None = None, secret: bytes = KEYRING.shuffler()
+) -> Iterator[tuple[RemoteShuffler, Served]]:
+    """Three agents, a shuffler, and the aggregator's side of it."""
+    with served(holders or parties_of(PEOPLE, 3), wrap_agent=wrap_agent) as made:
+        shuffler = Shuffler(made.remote, KeystreamSource(secret), PROMISE)
+        address = made.loopback.serve(SERVICE_NAME, ShufflerService("mixer", shuffler))
+        patience = Patience(attempts=1)
+        with closing(RemoteShuffler(Peer("mixer", address), WAIT_SECONDS, patience=patience)) as remote:
+            yield remote, made
+
+
+def mixed_of(remote: RemoteShuffler, number: int = 0) -> Reports:
+    return np.concatenate(list(remote.reports(request(number), EVERYBODY)))
+
+
+def test_nothing_is_sent_before_everybody_has_answered() -> None:
+    go = threading.Event()
+
+    def slow(one: Party, servers: dict[str, str]) -> AgentService:
+        return Held(one, servers, go) if one.name == "party-1" else AgentService(one, servers)
+
+    with mixing(slow) as (remote, _):
+        answers: list[Reports] = []
+        asking = threading.Thread(target=lambda: answers.extend(remote.reports(request(), EVERYBODY)))
+        asking.start()
+        asking.join(0.5)
+        assert not answers
+        assert remote.bytes_moved == 0
+        go.set()
+        asking.join(WAIT_SECONDS)
+        assert sum(map(len, answers)) == 90
+
+
+@pytest.mark.parametrize("late", ["party-0", "party-2"])
+def test_the_answer_is_the_same_whoever_was_late(late: str) -> None:
+    go = threading.Event()
+
+    def slow(one: Party, servers: dict[str, str]) -> AgentService:
+        return Held(one, servers, go) if one.name == late else AgentService(one, servers)
+
+    with mixing() as (prompt, _):
+        expected = mixed_of(prompt)
+    with mixing(slow) as (remote, _):
+        timer = threading.Timer(0.2, go.set)
+        timer.start()
+        assert mixed_of(remote).tobytes() == expected.tobytes()
+        timer.join()
+
+
+def test_if_one_person_cannot_pay_nobody_is_shown_and_no_party_is_named() -> None:
+    holders = parties_of(PEOPLE, 3)
+    holders[2] = party(holders[2].records, 2, MemoryLedger(30, ONE.divided_by(2)))
+    with mixing(holders=holders) as (remote, _):
+        with pytest.raises(BudgetExhausted) as refusal:
+            next(remote.reports(request(), EVERYBODY))
+        assert remote.bytes_moved == 0
+        assert "party" not in str(refusal.value).replace("every party", "")
+        assert not any(letter.isdigit() for letter in str(refusal.value))
+
+
+def test_an_agent_that_breaks_off_for_good_leaves_nothing_to_see() -> None:
+    def broken(one: Party, servers: dict[str, str]) -> AgentService:
+        return (
+            FlakyAgent(one, Absences(100, "Randomize"))
+            if one.name == "party-1"
+            else AgentService(one, servers)
+        )
+
+    with mixing(broken) as (remote, _):
+        with pytest.raises(Unreachable) as failure:
+            next(remote.reports(request(), EVERYBODY))
+        assert "party-1" not in str(failure.value)
+        assert remote.bytes_moved == 0
+
+
+def test_a_call_that_is_repeated_has_the_same_bytes_and_charges_once() -> None:
+    with mixing() as (remote, _):
+        first, again = mixed_of(remote), mixed_of(remote)
+        assert first.tobytes() == again.tobytes()
+        # A budget of 20 has room for 19 more; had the repetition been charged, for 18.
+        for number in range(1, 20):
+            mixed_of(remote, number)
+        with pytest.raises(BudgetExhausted):
+            mixed_of(remote, 20)
+        assert mixed_of(remote).tobytes() == first.tobytes()
+
+
+def test_bytes_that_are_no_message_are_refused_by_name() -> None:
+    with mixing() as (_, made):
+        shuffler = Shuffler(made.remote, KeystreamSource(bytes(32)), PROMISE)
+        address = made.loopback.serve(SERVICE_NAME, ShufflerService("raw", shuffler))
+        with grpc.insecure_channel(address) as channel:
+            call: Any = channel.unary_stream(f"/{SERVICE_NAME}/Shuffle")
+            for junk in (b"\xff\xff\xff", pb.ShuffleRequest().SerializeToString()):
+                with pytest.raises(grpc.RpcError) as refused:
+                    list(call(junk, timeout=10))
+                assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+class Short(ShufflerService):
+    """A shuffler that loses reports."""
+
+    async def Shuffle(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+        yield pb.ShuffleResponse(reports=8, packed=b"\0")
+
+
+class Endless(ShufflerService):
+    """A shuffler that never stops."""
+
+    async def Shuffle(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+        while True:
+            yield pb.ShuffleResponse(reports=80, packed=bytes(10))
+
+
+@pytest.mark.parametrize("lying", [Short, Endless])
+def test_a_shuffler_that_sends_another_number_of_reports_is_not_believed(
+    lying: type[ShufflerService],
+) -> None:
+    with mixing() as (_, made):
+        service = lying("liar", Shuffler(made.remote, KeystreamSource(bytes(32)), PROMISE))
+        address = made.loopback.serve(SERVICE_NAME, service)
+        with (
+            closing(RemoteShuffler(Peer("liar", address), WAIT_SECONDS)) as remote,
+            pytest.raises(MalformedReport),
+        ):
+            mixed_of(remote)
+
+
+def test_a_shuffler_is_who_it_says_and_serves_only_with_a_promise() -> None:
+    with mixing() as (_, made):
+        address = made.loopback.serve(
+            SERVICE_NAME,
+            ShufflerService("mixer", Shuffler(made.remote, KeystreamSource(bytes(32)), PROMISE)),
+        )
+        with pytest.raises(InvalidParameter):
+            RemoteShuffler(Peer("other", address), WAIT_SECONDS)
+        with pytest.raises(InvalidParameter):
+            ShufflerService("mixer", Shuffler(made.remote, KeystreamSource(bytes(32))))
+    with pytest.raises(Unreachable):
+        RemoteShuffler(Peer("mixer", "127.0.0.1:1"), 5, patience=Patience(attempts=1))
+
+
+@contextmanager
+def shuffler_process(made: Stage, *options: str) -> Iterator[Peer]:
+    """`localdp shuffler run` as a process."""
+    command = [str(COMMAND), "shuffler", "run", "--name", "mixer", "--json", *options]
+    process = made.popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, bufsize=0)
+    assert process.stdout is not None
+    try:
+        yield Peer("mixer", json.loads(read_line(process))["data"]["address"])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(WAIT_SECONDS) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_the_command_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
+    with stage(tmp_path) as made, loopback() as loop:
+        named = [
+            f"--agent={one.name}={loop.serve(AGENT_SERVICE, AgentService(one, {}))}"
+            for one in parties_of(PEOPLE, 2)
+        ]
+        options = (*named, "--epsilon", "0.5", "--delta", "1e-7")
+        with (
+            shuffler_process(made, *options) as peer,
+            closing(RemoteShuffler(peer, WAIT_SECONDS)) as remote,
+        ):
+            half, delta = ONE.divided_by(2), Fraction(1, 10**7)
+            assert remote.promise == Promise(half, delta)
+            oracle = ShuffledOracle(remote, half, KEYRING.source("half"), delta=delta)
+            assert oracle.answer(["smoker"])[0].reports == 90
+
+
+def test_behind_certificates_agents_answer_the_shuffler_and_it_answers_the_analyst(tmp_path: Path) -> None:
+    make_authority(tmp_path / "ca")
+    for name in ("analyst", "mallory", "party-0", "mixer"):
+        make_identity(tmp_path / "ca", tmp_path / name, name, ("127.0.0.1",))
+    known = {name: load_identity(tmp_path / name) for name in ("analyst", "mallory", "party-0", "mixer")}
+    holder = party(PEOPLE, 0)
+    holder.policy = Policy(aggregators=frozenset({"mixer"}))
+    with loopback() as loop, ExitStack() as stack:
+        agent = Peer(
+            "party-0", loop.serve(AGENT_SERVICE, AgentService(holder, {}), identity=known["party-0"])
+        )
+        behind = stack.enter_context(closing(RemoteParties([agent], WAIT_SECONDS, known["mixer"])))
+        service = ShufflerService(
+            "mixer",
+            Shuffler(behind, KeystreamSource(bytes(32)), PROMISE),
+            aggregators=frozenset({"analyst"}),
+        )
+        peer = Peer("mixer", loop.serve(SERVICE_NAME, service, identity=known["mixer"]))
+        with closing(RemoteShuffler(peer, WAIT_SECONDS, known["analyst"])) as remote:
+            assert len(mixed_of(remote)) == 90
+        _refused(RemoteShuffler(peer, WAIT_SECONDS, known["mallory"]))
+        _refused(RemoteParties([agent], WAIT_SECONDS, known["analyst"]))
+
+
+def _refused(oracle: RemoteShuffler | RemoteParties) -> None:
+    with closing(oracle), pytest.raises(PolicyRefused):
+        list(oracle.reports(request(), EVERYBODY))
+
+
+def test_parties_with_a_shuffler_answer_in_the_shuffled_model(tmp_path: Path) -> None:
+    with stage(tmp_path) as made, parties_up(made, "--shuffler", "--budget", "2") as state:
+        ask = ("ask", "smoker", "--connect", str(state), "--model", "shuffled", "--json")
+        told = envelope(localdp(tmp_path, *ask))
+        assert told["exit_code"] == 0, told
+        assert (told["data"]["model"], told["data"]["reports"]) == ("shuffled", 60)
+        assert "shuffler must mix" in told["data"]["privacy"]
+        # 60 people: 1.30 nats each, of 2; so a second question cannot be paid for.
+        assert envelope(localdp(tmp_path, *ask))["exit_code"] == 5
+
+
+def test_without_a_shuffler_the_shuffled_model_is_refused(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps({"agents": [{"name": "a", "address": "127.0.0.1:1"}], "share_servers": []}))
+    options = AskOptions("smoker", "shuffled", "1", state, None, None, "", "100", 2, 2, "each-server", True)
+    with pytest.raises(InvalidParameter, match="--shuffler"), oracle_of(options):
+        pass

@@ -1,0 +1,91 @@
+"""Parties that are away are not charged and not counted; late ones are charged and not counted; the rest answer as ever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import MemoryLedger
+from localdp.cohorts import SEED_BYTES, Cohort, Split
+from localdp.errors import InvalidParameter
+from localdp.experiments.faults import IncompleteLROracle, IncompleteShareServers, Missing
+from localdp.experiments.keyring import Keyring
+from localdp.experiments.population import dealt, made_up_people
+from localdp.oracles.local import LocalOracle
+from localdp.oracles.lr import InProcessLROracle
+from localdp.oracles.party import Party, Request
+from localdp.oracles.shared import SharedOracle
+from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomness.hazmat import SeededSource
+from localdp.sharing.share_server import ShareServer
+
+KEYS = Keyring.insecurely_seeded(1)
+ONE = Epsilon.requested(1)
+PEOPLE = made_up_people(60, SeededSource(1))
+MISSING = Missing(frozenset({1}), frozenset({3}))
+
+
+def parties() -> list[Party]:
+    parts = dealt(PEOPLE, 5)
+    return [
+        Party(f"party-{number}", part, KEYS.party(number), MemoryLedger(part.people, ONE * 2))
+        for number, part in enumerate(parts)
+    ]
+
+
+def spent(some: Sequence[Party]) -> list[list[int]]:
+    return [sorted(set(party.ledger.spent().tolist())) for party in some]
+
+
+@pytest.mark.parametrize("split", [None, Split(bytes(SEED_BYTES), 2, 1)], ids=["everybody", "a split"])
+def test_who_answers_gives_the_reports_that_they_always_give(split: Split | None) -> None:
+    request = Request(bytes(16), "smoker", OneBitRandomizer(ONE, 1))
+    cohort = Cohort(5, 55, split)
+    whole = list(InProcessLROracle(parties()).reports(request, cohort))
+    some = list(IncompleteLROracle(parties(), MISSING).reports(request, cohort))
+    assert [block.tolist() for block in some] == [whole[number].tolist() for number in (0, 2, 4)]
+
+
+def test_the_away_are_not_charged_and_the_late_are() -> None:
+    some = parties()
+    answer = LocalOracle(IncompleteLROracle(some, MISSING), ONE, SeededSource(2)).answer(["smoker"])[0]
+    assert (answer.people, answer.reports) == (60, 36)
+    cost = OneBitRandomizer(ONE, 1).epsilon.nanonats
+    assert spent(some) == [[cost], [0], [cost], [cost], [cost]]
+
+
+def test_fewer_answers_have_a_larger_standard_error() -> None:
+    whole = LocalOracle(InProcessLROracle(parties()), ONE, SeededSource(2)).answer(["smoker"])[0]
+    some = LocalOracle(IncompleteLROracle(parties(), MISSING), ONE, SeededSource(2)).answer(["smoker"])[0]
+    assert some.standard_error > 1.2 * whole.standard_error
+
+
+def test_shares_of_the_missing_are_not_counted() -> None:
+    some = parties()
+    servers = [ShareServer(f"server-{number}", KEYS.server(number)) for number in range(2)]
+    large = Epsilon.requested(2)
+    oracle = SharedOracle(IncompleteShareServers(some, servers, MISSING), large, SeededSource(3))
+    answer = oracle.answer(["smoker"])[0]
+    assert answer.reports == 36
+    assert spent(some) == [[large.nanonats], [0], *[[large.nanonats]] * 3]
+    answering = np.concatenate([some[number].records.column("smoker") for number in (0, 2, 4)])
+    assert abs(answer.count - answering.sum()) <= 12  # two discrete Laplace noises at epsilon 2
+
+
+def test_who_is_missing_is_drawn_without_repetition() -> None:
+    seen: set[int] = set()
+    for seed in range(40):
+        missing = Missing.drawn(5, 2, 1, SeededSource(seed))
+        assert (len(missing.away), len(missing.late)) == (2, 1)
+        assert not missing.away & missing.late
+        seen |= missing.away
+    assert seen == set(range(5))
+
+
+@pytest.mark.parametrize(("away", "late"), [(3, 2), (5, 0), (-1, 0)])
+def test_somebody_has_to_answer(away: int, late: int) -> None:
+    with pytest.raises(InvalidParameter):
+        Missing.drawn(5, away, late, SeededSource(1))

@@ -1,0 +1,59 @@
+"""The curator: fresh noise is always paid for."""
+
+import numpy as np
+import pytest
+
+from localdp.accounting.ledger import MemoryLedger
+from localdp.errors import BudgetExhausted
+from localdp.oracles.curator import CuratorOracle
+from tests.support.people import KEYRING, ONE, population
+
+PEOPLE = population(100)
+
+
+def curator(ledger: MemoryLedger, purpose: str) -> CuratorOracle:
+    return CuratorOracle(PEOPLE, ONE, KEYRING.source("curator", purpose), ledger=ledger)
+
+
+def test_two_curators_on_one_ledger_are_both_charged_for_the_same_question() -> None:
+    ledger = MemoryLedger(PEOPLE.people, ONE * 2)
+    for purpose in ("first", "second"):
+        curator(ledger, purpose).answer(["smoker"])
+    assert set(ledger.spent()) == {2 * ONE.nanonats}
+    with pytest.raises(BudgetExhausted):
+        curator(ledger, "third").answer(["smoker"])
+
+
+def test_views_of_two_curators_on_one_ledger_are_both_charged() -> None:
+    ledger = MemoryLedger(PEOPLE.people, ONE * 2)
+    for purpose in ("first", "second"):
+        view = curator(ledger, purpose).in_rounds(2)
+        view.answer(["smoker"])
+        view.answer(["smoker"])
+    assert set(ledger.spent()) == {2 * ONE.nanonats}
+
+
+def test_what_views_ask_counts_in_the_curator_that_they_are_views_of() -> None:
+    oracle = CuratorOracle(PEOPLE, ONE, KEYRING.source("parent"), ONE * 2)
+    for _ in range(2):
+        view = oracle.in_rounds(2)
+        view.answer(["smoker"])
+        inner = view.in_rounds(3)  # takes the second round
+        for _ in range(3):
+            inner.answer(["smoker"])
+        with pytest.raises(BudgetExhausted):
+            view.answer(["smoker"])
+    assert 2 * ONE.nanonats - 8 <= oracle.cost.epsilon_per_person.nanonats <= 2 * ONE.nanonats
+    assert oracle.claim.epsilon == oracle.cost.epsilon_per_person
+
+
+def test_the_queries_of_a_round_share_its_epsilon() -> None:
+    # Noise of m queries is m times as wide, each: an epsilon that is not divided would cost m epsilon.
+    oracle = CuratorOracle(PEOPLE, ONE, KEYRING.source("shares"), ONE * 10**6)
+    one = oracle.plan(["clip(bmi/60)"]).rows[0].standard_error
+    for queries in (2, 8):
+        many = oracle.plan(["clip(bmi/60)"] * queries).rows
+        assert [row.standard_error / one for row in many] == pytest.approx([queries] * queries, rel=1e-3)
+    told = np.array([[a.value for a in oracle.answer(["clip(bmi/60)"] * 8)] for _ in range(400)])
+    # 3,200 errors: the ratio of variances has a standard error of 4 %; undivided it would be 1/64.
+    assert np.var(told) / (8 * one) ** 2 == pytest.approx(1, abs=0.25)

@@ -1,0 +1,103 @@
+"""The shared curator: answers of numbers, in both tiers, are the exact ones plus the noise that is on record."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.cohorts import Cohort
+from localdp.errors import ShareMismatch, TooFewReports
+from localdp.oracles.exact import ExactOracle
+from localdp.oracles.shared import InProcessShareServers, SharedOracle, run_collection
+from localdp.sharing.collection import Collection, Tier
+from localdp.sharing.encoding import Encoding
+from localdp.sharing.noise_plans import NoisePlan
+from localdp.sharing.storage import Holding
+from tests.support.people import KEYRING, parties_of, population, servers_of
+
+PEOPLE = 40
+QUIET = Epsilon.requested(30)
+
+
+def shared(servers: int = 2) -> InProcessShareServers:
+    return InProcessShareServers(parties_of(population(PEOPLE), 3), servers_of(servers))
+
+
+@pytest.mark.parametrize("tier", ["additive", "prio3"])
+@pytest.mark.parametrize("servers", [2, 3])
+def test_the_answer_is_the_exact_one_but_for_noise(tier: Tier, servers: int) -> None:
+    oracle = SharedOracle(shared(servers), QUIET, KEYRING.source("quiet"), tier=tier)
+    exact = ExactOracle(population(PEOPLE))
+    for query in ("smoker", "clip(0.01*age)"):
+        (answer,), (truth,) = oracle.answer([query]), exact.answer([query])
+        assert answer.reports == PEOPLE
+        assert abs(answer.value - truth.value) <= 6 * answer.standard_error + 1e-9
+
+
+def test_both_tiers_have_the_same_law() -> None:
+    variances = {
+        tier: SharedOracle(shared(), QUIET, KEYRING.source(tier), tier=tier)
+        .answer(["smoker"])[0]
+        .variance_empirical
+        for tier in ("additive", "prio3")
+    }
+    assert variances["additive"] == variances["prio3"]
+
+
+def test_the_bytes_of_a_round_are_those_of_its_reports() -> None:
+    for tier, size in (("additive", 16), ("prio3", 80)):
+        oracle = SharedOracle(shared(), QUIET, KEYRING.source(tier), tier=tier)  # type: ignore[arg-type]
+        oracle.answer(["smoker"])
+        assert oracle.cost.bytes_moved == PEOPLE * size
+
+
+def collection_for(servers: InProcessShareServers, minimum: int = 2) -> Collection:
+    return Collection(
+        bytes(16),
+        "smoker",
+        Encoding.count(),
+        QUIET,
+        NoisePlan.EACH_SERVER,
+        servers.servers,
+        servers.contributors,
+        minimum,
+        "additive",
+        servers.keys,
+    )
+
+
+def test_a_collection_gives_one_sum_for_each_entry_and_how_many_reports_are_in_it() -> None:
+    servers = shared()
+    sums, reports = run_collection(servers, collection_for(servers), Cohort(0, 30))
+    assert sums.shape == (1,) and sums.dtype == np.int64
+    assert reports == 30
+
+
+def test_below_the_minimum_batch_there_is_no_answer() -> None:
+    servers = shared()
+    with pytest.raises(TooFewReports):
+        run_collection(servers, collection_for(servers, PEOPLE), Cohort(0, PEOPLE - 1))
+
+
+class Lying(InProcessShareServers):
+    """The leader says that it agreed, and the others know nothing of it."""
+
+    def agree(self, collection: Collection) -> Holding:
+        return Holding(PEOPLE, b"whatever", 1, True)
+
+
+def test_a_leader_that_speaks_for_the_others_is_not_believed() -> None:
+    servers = Lying(parties_of(population(PEOPLE), 3), servers_of(2))
+    with pytest.raises(ShareMismatch):
+        run_collection(servers, collection_for(servers), Cohort(0, PEOPLE))
+
+
+@pytest.mark.parametrize("tier", ["additive", "prio3"])
+def test_a_vector_is_one_collection_and_all_its_entries_are_right_but_for_noise(tier: Tier) -> None:
+    queries = ["region", "vector(smoker, clip(0.01*age))", "parities(2, smoker, age >= 40)"]
+    oracle = SharedOracle(shared(), QUIET, KEYRING.source("vectors", tier), tier=tier)
+    answers = [oracle.answer_vectors([query])[0] for query in queries]
+    for answer, truth in zip(answers, ExactOracle(population(PEOPLE)).answer_vectors(queries), strict=True):
+        assert answer.reports == PEOPLE
+        assert (np.abs(answer.values - truth.values) <= 8 * answer.standard_errors + 1e-9).all()

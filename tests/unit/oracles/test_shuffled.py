@@ -1,0 +1,98 @@
+"""The shuffled model: what is mixed, what is promised, and how large the error is."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.shuffling import Shuffled, largest_local
+from localdp.cohorts import Cohort
+from localdp.errors import InvalidParameter, TooFewReports
+from localdp.oracles.exact import ExactOracle
+from localdp.oracles.lr import InProcessLROracle
+from localdp.oracles.party import Request
+from localdp.oracles.shuffled import ShuffledOracle, Shuffler
+from localdp.randomizers.one_bit import OneBitRandomizer
+from tests.support.people import KEYRING, ONE, parties_of, population
+
+PEOPLE = population(5000)
+
+
+def shuffler() -> Shuffler:
+    return Shuffler(InProcessLROracle(parties_of(PEOPLE, 2)), KEYRING.source("shuffler"))
+
+
+def oracle(purpose: str = "analyst") -> ShuffledOracle:
+    return ShuffledOracle(shuffler(), ONE, KEYRING.source("shuffled", purpose))
+
+
+def test_the_reports_are_those_of_the_parties_in_another_order() -> None:
+    request = Request.fresh("smoker", OneBitRandomizer(ONE, 1), KEYRING.source("request"))
+    everybody = Cohort(0, PEOPLE.people)
+    mixer = shuffler()
+    asked = mixer.request_for(request, everybody)
+    plain = np.concatenate(list(InProcessLROracle(parties_of(PEOPLE, 2)).reports(asked, everybody)))
+    (shuffled,) = mixer.reports(request, everybody)
+    assert np.count_nonzero(plain) == np.count_nonzero(shuffled)
+    assert not np.array_equal(plain, shuffled)
+
+
+def test_a_report_is_as_revealing_as_mixing_allows_and_no_more() -> None:
+    row = oracle().plan(["smoker"]).rows[0]
+    local = float(row.how.split("epsilon=")[1].split(",")[0])
+    assert float(Shuffled(5000, local, "binary").epsilon(1e-6)) <= 1.0
+    assert float(Shuffled(5000, local + 0.01, "binary").epsilon(1e-6)) > 1.0
+
+
+def test_a_count_has_the_error_of_the_shuffled_model() -> None:
+    # 300 counts: the mean of |error| has a standard error of 0.2 people.
+    asked, truth = oracle(), ExactOracle(PEOPLE).answer(["smoker"])[0].count
+    errors = [asked.answer(["smoker"])[0].count - truth for _ in range(300)]
+    assert np.mean(np.abs(errors)) == pytest.approx(4.66, abs=0.8)
+
+
+def test_the_claim_says_who_must_be_honest_and_adds_up_deltas() -> None:
+    asked = oracle("claim")
+    asked.answer(["smoker"])
+    asked.answer(["age > 40"])
+    assert asked.claim.epsilon == ONE * 2
+    assert asked.claim.delta == Fraction(2, 10**6)
+    assert "shuffler must mix" in asked.claim.statement()
+    view = oracle("view").in_rounds(2)
+    view.answer(["smoker"])
+    view.answer(["smoker"])
+    assert (view.claim.epsilon, view.claim.delta) == (
+        ONE,
+        Fraction(1, 10**6),
+    )  # other people in every round
+
+
+def test_more_queries_mean_fewer_people_to_hide_among() -> None:
+    def local(queries: list[str]) -> float:
+        return float(oracle().plan(queries).rows[0].how.split("epsilon=")[1].split(",")[0])
+
+    assert local(["smoker"]) > local(["smoker", "age > 40"]) > local([f"age > {n}" for n in range(20, 60)])
+    assert math.isfinite(local(["smoker"]))
+
+
+def test_too_few_people_cannot_be_mixed() -> None:
+    with pytest.raises(TooFewReports):
+        oracle().plan([f"age > {n}" for n in range(20, 120)] * 2)
+
+
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1), Fraction(-1)])
+def test_a_delta_is_a_probability(delta: Fraction) -> None:
+    with pytest.raises(InvalidParameter):
+        ShuffledOracle(shuffler(), Epsilon.requested(1), KEYRING.source("x"), delta=delta)
+
+
+def test_only_a_single_bit_has_the_accounting_of_bits() -> None:
+    def local(*queries: str) -> Epsilon:
+        return Epsilon.requested(oracle().plan(queries).rows[0].how.split("epsilon=")[1].split(",")[0])
+
+    assert local("smoker") == largest_local(5000, ONE, 1e-6, "binary")
+    assert local("clip(bmi/60)") == largest_local(5000, ONE, 1e-6, "any")
+    assert local("region") == largest_local(5000, ONE, 1e-6, "any")
+    assert local("smoker", "age > 40") < largest_local(2500, ONE, 1e-6, "any")

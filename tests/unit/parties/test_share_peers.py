@@ -1,0 +1,45 @@
+"""Where a party uploads: only to servers that it chose, and sealed only to keys that it knows."""
+
+from dataclasses import replace
+
+import pytest
+
+from localdp.errors import InvalidParameter, PolicyRefused
+from parties.shares.peers import SharePeer, require_known
+from tests.support.shares import collection_of
+
+ONE, TWO = bytes(range(32)), bytes(range(32, 64))
+KNOWN = {"server-0": SharePeer("a:1", ONE), "server-1": SharePeer("b:2", TWO)}
+UNSURE = {"server-0": SharePeer("a:1", ONE), "server-1": SharePeer("b:2")}
+COLLECTION = collection_of(keys=(ONE, TWO))
+
+
+def test_an_address_may_come_with_a_key() -> None:
+    assert SharePeer.parse("127.0.0.1:7001") == SharePeer("127.0.0.1:7001")
+    assert SharePeer.parse(f"127.0.0.1:7001#{ONE.hex()}") == SharePeer("127.0.0.1:7001", ONE)
+
+
+@pytest.mark.parametrize("key", ["", "00", ONE.hex() + "00", ONE.hex().upper(), "g" * 64])
+def test_what_is_no_key_is_refused(key: str) -> None:
+    with pytest.raises(InvalidParameter):
+        SharePeer.parse(f"127.0.0.1:7001#{key}")
+
+
+def test_servers_that_the_party_did_not_choose_are_refused() -> None:
+    require_known(KNOWN, COLLECTION)
+    with pytest.raises(InvalidParameter):
+        require_known(KNOWN, collection_of(servers=("server-0", "mallory")))
+
+
+def test_a_key_that_is_not_the_servers_is_refused_however_the_shares_travel() -> None:
+    for sealed in (False, True):
+        with pytest.raises(InvalidParameter):
+            require_known(KNOWN, replace(COLLECTION, keys=(ONE, ONE)), sealed=sealed)
+
+
+def test_shares_are_sealed_only_to_keys_that_the_party_knows() -> None:
+    require_known(KNOWN, COLLECTION, sealed=True)
+    require_known(UNSURE, COLLECTION)
+    for peers, collection in ((UNSURE, COLLECTION), (KNOWN, collection_of())):
+        with pytest.raises(PolicyRefused):
+            require_known(peers, collection, sealed=True)

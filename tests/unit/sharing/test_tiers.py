@@ -1,0 +1,184 @@
+"""Both tiers: what is split comes together again, whatever is changed is refused, and rows have the length they say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.errors import InvalidParameter
+from localdp.randomness.lanes import LanedSource
+from localdp.sharing import additive
+from localdp.sharing.blocks import Mask, Positions, Rows
+from localdp.sharing.collection import Collection, Contributor
+from localdp.sharing.encoding import Encoding
+from localdp.sharing.noise_plans import NoisePlan
+from localdp.sharing.prio3_tier import nonces_of
+from localdp.sharing.tiers import LARGEST_ROW_BYTES, people_per_block, report_bytes, sharing_of
+from tests.support.shares import bits, collection_of, one_hot
+
+KEY = bytes(range(32))
+PEOPLE = 12
+VALUES: dict[str, tuple[Encoding, NDArray[np.int64]]] = {
+    "count": (Encoding.count(), bits(*[0, 1, 1] * 4)),
+    "sum": (Encoding.sum(1000), bits(*range(0, 1200, 100))[:PEOPLE] % 1001),
+    "histogram": (Encoding.histogram(5), one_hot(5, *[0, 4, 4, 2] * 3)),
+    "multihot": (Encoding.multihot(4, 2), np.array([[0, 1, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]] * 4)),
+    "vector": (Encoding.vector(3, 9, 11), np.array([[9, 0, 1], [0, 0, 0], [3, 4, 5]] * 4)),
+}
+POSITIONS = np.arange(40, 40 + PEOPLE, dtype=np.uint32)
+
+
+def split(
+    collection: Collection, values: NDArray[np.int64], positions: Positions = POSITIONS
+) -> list[Rows]:
+    return sharing_of(collection).split(values, positions, LanedSource(KEY, positions.astype(np.int64)))
+
+
+def verified(
+    collection: Collection, rows: list[Rows], positions: Positions = POSITIONS, key: bytes = KEY
+) -> tuple[Mask, list[int]]:
+    """Which reports all servers accept, and what those add up to."""
+    sharing = sharing_of(collection)
+    checkers = [sharing.checker(server, key) for server in range(len(collection.servers))]
+    runs = [checker.init(positions, one) for checker, one in zip(checkers, rows, strict=True)]
+    assert all(verifiers.shape == (len(positions), sharing.verifier_bytes) for _, verifiers in runs)
+    messages, holds = checkers[0].combine([verifiers for _, verifiers in runs])
+    assert messages.shape == (len(positions), sharing.message_bytes)
+    votes = [
+        checker.finish(state, messages, holds) for checker, (state, _) in zip(checkers, runs, strict=True)
+    ]
+    accepted = np.logical_and.reduce(votes)
+    sums = [checker.sums(state, accepted) for checker, (state, _) in zip(checkers, runs, strict=True)]
+    return accepted, additive.combined(sums, collection.field.modulus)
+
+
+@pytest.mark.parametrize("servers", [2, 3])
+@pytest.mark.parametrize("tier", ["additive", "prio3"])
+@pytest.mark.parametrize("name", VALUES)
+def test_what_honest_parties_split_is_accepted_and_adds_up(name: str, tier: str, servers: int) -> None:
+    encoding, values = VALUES[name]
+    names = tuple(f"server-{number}" for number in range(servers))
+    collection = collection_of(encoding=encoding, tier=tier, servers=names)
+    rows = split(collection, values)
+    sharing = sharing_of(collection)
+    for server, one in enumerate(rows):
+        assert one.inputs.shape == (PEOPLE, sharing.input_bytes(server))
+        assert one.public.shape == (PEOPLE, sharing.public_bytes)
+    accepted, sums = verified(collection, rows)
+    assert accepted.all()
+    assert sums == values.sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("tier", ["additive", "prio3"])
+def test_only_accepted_reports_are_in_the_sums(tier: str) -> None:
+    encoding, values = VALUES["histogram"]
+    collection = collection_of(encoding=encoding, tier=tier)
+    rows = split(collection, values)
+    spoiled = rows[0].inputs.copy()
+    spoiled[3] = 0xFF
+    accepted, sums = verified(collection, [Rows(rows[0].public, spoiled), rows[1]])
+    assert accepted.tolist() == [place != 3 for place in range(PEOPLE)]
+    assert sums == np.delete(values, 3, axis=0).sum(axis=0).tolist()
+
+
+OTHER = {
+    "collection_id": b"1" * 16,
+    "query": "not smoker",
+    "encoding": Encoding.multihot(5, 5),
+    "epsilon": Epsilon.requested("0.5"),
+    "plan": NoisePlan.DIVIDED,
+    "servers": ("server-1", "server-0"),
+    "parties": (Contributor("party-0", 149), Contributor("party-1", 1)),
+    "minimum_batch": 11,
+    "keys": (bytes(32), b"1" * 32),
+}
+
+
+@pytest.mark.parametrize("name", ["count", "sum", "histogram", "vector"])
+@pytest.mark.parametrize("field", [field for field in OTHER if field != "encoding"])
+def test_whatever_one_role_changes_in_the_collection_makes_every_report_fail(name: str, field: str) -> None:
+    encoding, values = VALUES[name]
+    told = collection_of(encoding=encoding, tier="prio3")
+    changed = replace(told, **{field: OTHER[field]})  # type: ignore[arg-type]
+    rows = split(told, values)
+    assert verified(told, rows)[0].all()
+    # What the proofs were made for, and what all servers verify: a party was shown another task.
+    assert not verified(changed, rows)[0].any()
+    # One server alone was shown another task.
+    sharing, other = sharing_of(told), sharing_of(changed)
+    own, theirs = sharing.checker(0, KEY), other.checker(1, KEY)
+    (state, first), (_, second) = own.init(POSITIONS, rows[0]), theirs.init(POSITIONS, rows[1])
+    messages, holds = own.combine([first, second])
+    assert not own.finish(state, messages, holds).any()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [Encoding.sum(1001), Encoding.sum(1023)],
+    ids=["another bound", "another bound of as many bits"],
+)
+def test_the_bound_is_bound_by_the_context(other: Encoding) -> None:
+    # The circuits have the same shape, and the draft's hashes do not cover the bound.
+    _, values = VALUES["sum"]
+    told = collection_of(encoding=Encoding.sum(1000), tier="prio3")
+    assert not verified(collection_of(encoding=other, tier="prio3"), split(told, values))[0].any()
+
+
+@pytest.mark.parametrize("name", ["count", "sum", "histogram", "multihot", "vector"])
+def test_a_report_in_the_place_of_another_is_refused(name: str) -> None:
+    # Without joint randomness the position enters the servers' own coins only: all servers see the same, so that it holds.
+    encoding, values = VALUES[name]
+    collection = collection_of(encoding=encoding, tier="prio3")
+    moved = POSITIONS + np.uint32(1)
+    accepted, _ = verified(collection, split(collection, values), moved)
+    assert accepted.any() == (name in ("count", "sum"))
+
+
+def test_servers_with_different_keys_accept_nothing() -> None:
+    encoding, values = VALUES["histogram"]
+    collection = collection_of(encoding=encoding, tier="prio3")
+    rows, sharing = split(collection, values), sharing_of(collection)
+    own, theirs = sharing.checker(0, KEY), sharing.checker(1, bytes(32))
+    (state, first), (_, second) = own.init(POSITIONS, rows[0]), theirs.init(POSITIONS, rows[1])
+    assert not own.finish(state, *own.combine([first, second])).any()
+
+
+def test_nonces_differ_and_are_a_function_of_collection_and_position() -> None:
+    one, other = nonces_of(b"a" * 32, POSITIONS), nonces_of(b"b" * 32, POSITIONS)
+    assert len(np.unique(np.concatenate([one, other]), axis=0)) == 2 * PEOPLE
+    assert (nonces_of(b"a" * 32, POSITIONS[5:]) == one[5:]).all()
+
+
+def test_coins_decide_everything_so_that_a_repeated_report_is_the_same() -> None:
+    for tier in ("additive", "prio3"):
+        encoding, values = VALUES["histogram"]
+        collection = collection_of(encoding=encoding, tier=tier)
+        first, again = split(collection, values), split(collection, values[5:], POSITIONS[5:])
+        assert all((a.inputs[5:] == b.inputs).all() for a, b in zip(first, again, strict=True))
+
+
+def test_a_report_fits_into_a_message_or_is_refused() -> None:
+    assert people_per_block(collection_of()) == LARGEST_ROW_BYTES // 8
+    assert (
+        people_per_block(collection_of(encoding=Encoding.histogram(256), tier="prio3")) == (1 << 20) // 5712
+    )
+    for tier in ("additive", "prio3"):
+        with pytest.raises(InvalidParameter):
+            sharing_of(collection_of(encoding=Encoding.histogram(1 << 20), tier=tier))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "tier", "size"),
+    [
+        (Encoding.count(), "additive", 16),
+        (Encoding.count(), "prio3", 48 + 32),
+        (Encoding.sum(255), "prio3", 320 + 32),
+        (Encoding.histogram(256), "prio3", 5648 + 64 + 2 * 64),
+    ],
+)
+def test_a_report_is_as_large_as_it_is_known_to_be(encoding: Encoding, tier: str, size: int) -> None:
+    assert report_bytes(collection_of(encoding=encoding, tier=tier)) == size
