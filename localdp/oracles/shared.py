@@ -23,6 +23,7 @@ from localdp.domains import Schema
 from localdp.errors import ShareMismatch, TooFewReports
 from localdp.oracles.curator import planned_sum, sum_answer, sums_answer
 from localdp.oracles.definition import (
+    Account,
     Answer,
     Asked,
     AskedVector,
@@ -50,12 +51,11 @@ from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Holding
 from localdp.sharing.tiers import people_per_block, report_bytes
 
-_BLOCKS_AT_ONCE = (
-    4  # in process nothing travels, and the system hands out few large arrays faster than many
-)
+# In process nothing travels, and the system hands out few large arrays faster than many small ones.
+_BLOCKS_AT_ONCE = 4
 
 _LIES: dict[Tier, str] = {
-    "prio3": "A malicious party can answer falsely for its own people, and no more: answers come with proofs.",
+    "prio3": "A malicious party can answer falsely for its own people, each entry in its range: answers come with proofs.",
     "additive": "A malicious party can spoil the sum: nothing is proved.",
 }
 
@@ -208,7 +208,7 @@ class SharedOracle:
         self._tier = tier
         self._cohort = cohort or Cohort(0, sum(party.people for party in servers.contributors))
         self._rounds = Rounds()
-        self.cost = Cost()
+        self._account = Account()
 
     @property
     def schema(self) -> Schema:
@@ -219,6 +219,11 @@ class SharedOracle:
     def people(self) -> int:
         """How many people the answers are about."""
         return self._cohort.stop - self._cohort.start
+
+    @property
+    def cost(self) -> Cost:
+        """What the answers have cost so far, those of views included."""
+        return self._account.cost
 
     @property
     def claim(self) -> PrivacyClaim:
@@ -258,7 +263,7 @@ class SharedOracle:
 
     def in_rounds(self, rounds: int) -> SharedOracle:
         """A view that spends a part of epsilon in each round."""
-        counted = Rounds(rounds)
+        counted = self._rounds.within(rounds)
         view = SharedOracle(
             self._servers,
             self._epsilon.divided_by(rounds),
@@ -268,7 +273,7 @@ class SharedOracle:
             tier=self._tier,
             cohort=self._cohort,
         )
-        view._rounds = counted
+        view._rounds, view._account = counted, Account(self._account)
         return view
 
     def _part(self, queries: int) -> Epsilon:
@@ -285,12 +290,14 @@ class SharedOracle:
         part = self._part(len(queries))
         self._rounds.begin()
         done, moved = [], 0
-        for query in queries:
-            collection = self._collection(query, part)
-            noisy, reports = run_collection(self._servers, collection, self._cohort)
-            moved += reports * report_bytes(collection)
-            done.append((query, collection, noisy, reports))
-        self.cost = self.cost.after_round(len(queries), self._epsilon, moved)
+        try:
+            for query in queries:
+                collection = self._collection(query, part)
+                noisy, reports = run_collection(self._servers, collection, self._cohort)
+                moved += reports * report_bytes(collection)
+                done.append((query, collection, noisy, reports))
+        finally:  # who contributed has paid, also where the round broke off
+            self._account.book(len(queries), self._epsilon, moved)
         return done
 
     def _collection(self, query: Query, epsilon: Epsilon) -> Collection:

@@ -208,14 +208,8 @@ def _at(positions: Positions) -> Positions | slice:
 
 
 def _has_run(stored: Positions | None, wanted: Positions) -> bool:
-    """Whether an upload is without gaps and holds all of these positions, which are without gaps as well."""
-    return (
-        stored is not None
-        and is_run(stored)
-        and is_run(wanted)
-        and bool(stored[0] <= wanted[0])
-        and bool(wanted[-1] <= stored[-1])
-    )
+    """Whether an upload that holds the first of these positions holds all, and there are gaps in neither."""
+    return stored is not None and is_run(stored) and is_run(wanted) and bool(wanted[-1] <= stored[-1])
 
 
 def _places(stored: Positions, wanted: Positions) -> NDArray[np.int64] | slice:

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from localdp.cohorts import Cohort
 from localdp.domains import BitDomain, Records, Schema
+from localdp.oracles.party import Party
 from localdp.sharing import additive
 from localdp.sharing.field import PRIME, Elements, unpack
 from localdp.sharing.share_server import ShareServer
@@ -34,19 +36,27 @@ class Curious(ShareService):
     def __init__(self, server: ShareServer) -> None:
         super().__init__(server)
         self.seen: list[Elements] = []
+        self.shapes: list[tuple[Any, ...]] = []  # all of the messages but what is in them
 
     async def UploadShares(self, requests: AsyncIterator[Any], context: Any) -> Any:  # noqa: N802
         async def copied() -> AsyncIterator[Any]:
             async for request in requests:
                 self.seen.append(unpack(request.shares))
+                self.shapes.append(shape_of(request))
                 yield request
 
         return await super().UploadShares(copied(), context)
 
 
-def views(bit: bool) -> list[Elements]:
-    """What each of two servers receives when everybody's answer is that bit."""
-    records = Records.from_columns(Schema({"smoker": BitDomain()}), {"smoker": np.full(PEOPLE, bit)})
+def shape_of(request: Any) -> tuple[Any, ...]:
+    """Whose shares a message carries, and how long it is."""
+    cohort = request.cohort.SerializeToString(deterministic=True)
+    return request.party, cohort, len(request.shares), len(request.public_shares)
+
+
+def watched(answers: NDArray[np.bool_], tier: str = "additive") -> list[Curious]:
+    """Servers that saw how these people's answers came in."""
+    records = Records.from_columns(Schema({"smoker": BitDomain()}), {"smoker": answers})
     services: list[Curious] = []
 
     def make(number: int, server: ShareServer) -> ShareService:
@@ -55,10 +65,15 @@ def views(bit: bool) -> list[Elements]:
 
     everybody = [party(records)]
     with served(everybody, wrap_server=make) as federation:
-        collection = collection_of(everybody)
+        collection = collection_of(everybody, tier=tier)
         federation.shared.open(collection)
-        assert federation.shared.contribute(collection, Cohort(0, PEOPLE)) == PEOPLE
-    return [np.concatenate(service.seen) for service in services]
+        federation.shared.contribute(collection, Cohort(0, len(answers)))
+    return services
+
+
+def views(bit: bool) -> list[Elements]:
+    """What each of two servers receives when everybody's answer is that bit."""
+    return [np.concatenate(service.seen) for service in watched(np.full(PEOPLE, bit))]
 
 
 def is_uniform(shares: Elements) -> bool:
@@ -101,3 +116,26 @@ def test_the_test_of_uniformity_notices_a_broken_splitter(
 ) -> None:
     monkeypatch.setattr(additive, "split", twin)
     assert not all(is_uniform(shares) for shares in views(True))
+
+
+@pytest.mark.parametrize("tier", ["additive", "prio3"])
+def test_number_length_and_order_of_the_messages_do_not_depend_on_the_answers(tier: str) -> None:
+    people = 140_000 if tier == "additive" else 25_000  # more than one message
+    every_kind = [np.zeros(people, np.bool_), np.ones(people, np.bool_), np.arange(people) % 7 == 0]
+    shapes = [[service.shapes for service in watched(answers, tier)] for answers in every_kind]
+    assert shapes[0] == shapes[1] == shapes[2]
+    assert all(len(messages) > 1 for messages in shapes[0])
+
+
+def test_a_block_that_is_cut_where_the_answers_change_would_be_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    good = Party.shared
+
+    def leaky(self: Party, collection: Any, cohort: Cohort, caller: str = "") -> Any:
+        made, bits = good(self, collection, cohort, caller), self.records.column("smoker")
+        return lambda part: made(Cohort(part.start, part.stop - int(bits[part.stop - 1])))
+
+    monkeypatch.setattr(Party, "shared", leaky)
+    none, all_of_them = (watched(np.full(100, bit)) for bit in (False, True))
+    assert none[0].shapes != all_of_them[0].shapes

@@ -67,7 +67,9 @@ class Deployment:
 @contextmanager
 def share_server(made: Stage, name: str) -> Iterator[Peer]:
     """`localdp share-server run` as a process."""
-    command = [str(COMMAND), "share-server", "run", "--name", name, "--tls", f"keys/{name}", "--json"]
+    collectors = ["--collector", "analyst", "--collector", "mallory"]
+    options = ["--name", name, "--tls", f"keys/{name}", *collectors, "--json"]
+    command = [str(COMMAND), "share-server", "run", *options]
     process = made.popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, bufsize=0)
     assert process.stdout is not None
     try:
@@ -218,6 +220,21 @@ def test_a_collection_is_released_for_whoever_opened_it(deployment: Deployment) 
                 others.release(collection(), bytes(32))
         with pytest.raises(TooFewReports):
             servers.agree(collection())
+
+
+def test_only_named_collectors_open_collections(deployment: Deployment) -> None:
+    clinic = deployment.identity("clinic")
+    with (
+        closing(deployment.parties(clinic)) as parties,
+        closing(RemoteShareServers(parties, deployment.servers, 20, clinic)) as servers,
+        pytest.raises(PolicyRefused),
+    ):
+        servers.open(collection())
+
+
+def test_collectors_are_named_where_they_show_certificates(tmp_path: Path) -> None:
+    told = failed(tmp_path, "share-server", "run", "--name", "server-0", "--collector", "analyst")
+    assert told["error_code"] == "invalid_parameter"
 
 
 def test_nobody_leads_a_collection_but_its_first_server(deployment: Deployment) -> None:

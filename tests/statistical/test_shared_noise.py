@@ -48,13 +48,13 @@ def exact_law(plan: NoisePlan, epsilon: float = 1.0, servers: int = SERVERS) -> 
     return reduce(lambda left, right: np.convolve(left, right)[REACH:-REACH], [one] * servers)
 
 
-def follows(measured: Integers, law: NDArray[np.float64]) -> bool:
-    """Chi-square over the bins -BINS .. BINS, with both tails pooled into the last ones."""
-    observed = np.bincount(np.clip(measured, -BINS, BINS) + BINS, minlength=2 * BINS + 1)
-    support = np.clip(np.arange(-REACH, REACH + 1), -BINS, BINS) + BINS
+def follows(measured: Integers, law: NDArray[np.float64], bins: int = BINS) -> bool:
+    """Chi-square over the bins -bins .. bins, with both tails pooled into the last ones."""
+    observed = np.bincount(np.clip(measured, -bins, bins) + bins, minlength=2 * bins + 1)
+    support = np.clip(np.arange(-REACH, REACH + 1), -bins, bins) + bins
     expected = np.bincount(support, weights=law) * len(measured)
     statistic = ((observed - expected) ** 2 / expected).sum()
-    return bool(stats.chi2.sf(statistic, 2 * BINS) > ALPHA)
+    return bool(stats.chi2.sf(statistic, 2 * bins) > ALPHA)
 
 
 def errors(adder: Adder, collections: int, people: int = 100, epsilon: Epsilon = ONE) -> Integers:

@@ -1,7 +1,8 @@
 """Vectors for Prio3, in the schema of the published ones: those of the draft where they are, and always our own.
 
 The published ones are looked for in the directory that LOCALDP_VDAF_VECTORS names, else in ../shared/vdaf beside the
-project.  Our own come from `naive_prio3`, good ones and ones with a share that was tampered with.
+project.  Our own come from `naive_prio3`, good ones and ones with a share that was tampered with.  A run says at its end
+which ones it had; a variable that names a directory without vectors fails it.
 """
 
 import json
@@ -44,8 +45,20 @@ BAD: dict[str, tuple[str, str, int, int]] = {
 }
 
 
+VARIABLE = "LOCALDP_VDAF_VECTORS"
+
+
 def published_directory() -> Path:
-    return Path(os.environ.get("LOCALDP_VDAF_VECTORS", ROOT.parent / "shared" / "vdaf"))
+    return Path(os.environ.get(VARIABLE, ROOT.parent / "shared" / "vdaf"))
+
+
+def which() -> str:
+    """What there is, in words."""
+    mine = f"{len(GOOD) + len(BAD)} of our own ({len(BAD)} that must fail)"
+    if not published():
+        return f"Prio3 vectors: {mine}; the published ones are not at hand ({VARIABLE} says where)"
+    bad = sum("_bad_" in name for name in published())
+    return f"Prio3 vectors: {len(published())} published ({bad} that must fail), {mine}"
 
 
 def names() -> list[str]:

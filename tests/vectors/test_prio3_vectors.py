@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ from localdp.sharing.prio3.batch.verification import BlockState, BlockVerifier, 
 from localdp.sharing.prio3.circuit import Gadget, Univariate, Vector
 from localdp.sharing.prio3.fields import FIELD64, FIELD128
 from localdp.sharing.prio3.flp import AnyCircuit
-from tests.vectors import naive_prio3
+from tests.vectors import naive_prio3, prio3_vectors
 from tests.vectors.naive_prio3 import Naive
-from tests.vectors.prio3_vectors import named, names, own, published, published_directory
+from tests.vectors.prio3_vectors import VARIABLE, named, names, own, published, published_directory, which
 
 FOR_TESTS = 0xFFFF_FFFF
 PINNED = "9dd8d80dfc2d9109307babe61509cdefe9d25228c7f86a139632bf879128fce8"
@@ -198,6 +199,19 @@ def test_a_block_of_measurements_is_sharded_as_the_vector_says(name: str, compil
     assert [row.tobytes().hex() for row in public] == [report["public_share"] for report in reports]
     for j, matrix in enumerate(inputs):
         assert [row.tobytes().hex() for row in matrix] == [report["input_shares"][j] for report in reports]
+
+
+def test_where_there_are_published_vectors_they_are_of_every_kind() -> None:
+    kinds = {name.partition("_")[0] for name in published()}
+    needed = {"Prio3Count", "Prio3Sum", "Prio3SumVec", "Prio3Histogram", "Prio3MultihotCountVec"}
+    assert kinds >= needed or (not kinds and VARIABLE not in os.environ)
+    assert not kinds or any("_bad_" in name for name in published())
+
+
+def test_a_run_says_which_vectors_it_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "17 of our own (9 that must fail)" in which()
+    monkeypatch.setattr(prio3_vectors, "published", dict)
+    assert "the published ones are not at hand" in which()
 
 
 def test_own_vectors_are_those_that_were_once_checked() -> None:

@@ -101,3 +101,10 @@ def test_a_vector_is_one_collection_and_all_its_entries_are_right_but_for_noise(
     for answer, truth in zip(answers, ExactOracle(population(PEOPLE)).answer_vectors(queries), strict=True):
         assert answer.reports == PEOPLE
         assert (np.abs(answer.values - truth.values) <= 8 * answer.standard_errors + 1e-9).all()
+
+
+def test_the_claim_says_what_a_malicious_party_can_do() -> None:
+    bare = SharedOracle(shared(), QUIET, KEYRING.source("claims")).claim.statement()
+    proved = SharedOracle(shared(), QUIET, KEYRING.source("claims"), tier="prio3").claim.statement()
+    assert "A malicious party can spoil the sum: nothing is proved." in bare
+    assert "A malicious party can answer falsely for its own people, each entry in its range" in proved

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomness.lanes import LanedSource
-from localdp.sharing import additive
+from localdp.sharing import additive, prio3_tier
 from localdp.sharing.blocks import Mask, Positions, Rows
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
+from localdp.sharing.prio3.batch import engine
 from localdp.sharing.prio3_tier import nonces_of
 from localdp.sharing.tiers import LARGEST_ROW_BYTES, people_per_block, report_bytes, sharing_of
 from tests.support.shares import bits, collection_of, one_hot
@@ -182,3 +183,25 @@ def test_a_report_fits_into_a_message_or_is_refused() -> None:
 )
 def test_a_report_is_as_large_as_it_is_known_to_be(encoding: Encoding, tier: str, size: int) -> None:
     assert report_bytes(collection_of(encoding=encoding, tier=tier)) == size
+
+
+@pytest.mark.parametrize("name", ["count", "histogram"])
+def test_compiled_code_comes_in_where_there_is_much_to_do_and_changes_nothing(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoding, values = VALUES[name]
+    collection = collection_of(encoding=encoding, tier="prio3")
+    monkeypatch.setattr(engine, "_ready", set())
+    rows, checker = split(collection, values), sharing_of(collection).checker(1, KEY)
+    begun, plain = checker.init(POSITIONS, rows[1])
+    assert not engine._ready  # so few are not worth it
+    monkeypatch.setattr(prio3_tier, "WORTH_COMPILING", 1)
+    monkeypatch.setattr(prio3_tier, "_BLOCK_WORTH_COMPILING", 1)
+    again = split(collection, values)
+    for one, other in zip(rows, again, strict=True):
+        assert (one.public == other.public).all() and (one.inputs == other.inputs).all()
+    state, compiled = checker.init(POSITIONS, rows[1])
+    assert engine._ready and type(state[0]._engine) is not type(begun[0]._engine)
+    assert (compiled == plain).all()
+    everybody = np.ones(PEOPLE, np.bool_)
+    assert checker.sums(begun, everybody) == checker.sums(state, everybody)
