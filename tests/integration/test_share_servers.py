@@ -68,7 +68,6 @@ def test_servers_that_are_killed_between_the_steps_go_on(tmp_path: Path) -> None
             uploaded(peers, blocks_of(collection, bits(*[1, 0] * (PEOPLE // 2))))  # again: nothing is new
             agreed = shared.agree(collection)
             assert agreed.reports == PEOPLE
-        with both() as shared:
             released = shared.release(collection, agreed.accepted)
         with both() as shared:
             assert shared.release(collection, agreed.accepted) == released

@@ -60,7 +60,7 @@ def smokers(people: int) -> int:
     ids=str,
 )
 def test_a_count_has_its_law_in_both_tiers(plan: NoisePlan, tier: Tier) -> None:
-    measured = count_errors(in_process(100), smokers(100), plan, tier, 200)
+    measured = count_errors(in_process(100), smokers(100), plan, tier, 120)
     assert follows(measured, exact_law(plan), bins=3)
     assert not follows(2 * measured, exact_law(plan), bins=3)
     assert not follows(np.zeros_like(measured), exact_law(plan), bins=3)
