@@ -33,8 +33,6 @@ from localdp.oracles.definition import (
     checked_plan,
     checked_round,
     checked_vectors,
-    encoded_sum,
-    resolution_of,
 )
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.queries.encoded import Query, encoded_sums, encoding_of, entries_of, means_of, unit_of
@@ -132,9 +130,9 @@ class CuratorOracle:
         self._account.book(len(queries), self._epsilon, 0)
 
     def _one(self, query: StatisticalQuery, epsilon: Epsilon) -> Answer:
-        resolution = resolution_of(query)
+        resolution = encoding_of(query).bound
         law = central_law(epsilon, resolution)
-        noisy = encoded_sum(query, self._records) + int(law.sample(self._source, 1)[0])
+        noisy = int(encoded_sums(query, self._records)[0]) + int(law.sample(self._source, 1)[0])
         return sum_answer(query.text, noisy, resolution, self.people, law.variance())
 
     def _vector(self, query: VectorQuery, epsilon: Epsilon) -> VectorAnswer:

@@ -24,10 +24,10 @@ import numpy as np
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
-from localdp.domains import Records, Schema
+from localdp.domains import Schema
 from localdp.errors import BudgetExhausted, InvalidParameter, QueryRefused
 from localdp.oracles.plans import Plan
-from localdp.queries.encoded import GRID, Query
+from localdp.queries.encoded import Query
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.definition import Floats
@@ -234,15 +234,3 @@ class Rounds:
             raise BudgetExhausted(f"all {self.total} rounds of this view of the oracle were asked")
         self.asked += 1
         return self.asked - 1
-
-
-def resolution_of(query: StatisticalQuery) -> int:
-    """A bit needs no grid; anything between 0 and 1 is rounded to 2**-16."""
-    return 1 if query.kind == "bit" else GRID
-
-
-def encoded_sum(query: StatisticalQuery, records: Records) -> int:
-    """The sum of a query over records, on its grid."""
-    if query.kind == "bit":
-        return int(np.count_nonzero(query.evaluate(records)))
-    return int(query.encode(records, GRID).sum())

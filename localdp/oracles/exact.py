@@ -20,11 +20,9 @@ from localdp.oracles.definition import (
     checked_plan,
     checked_round,
     checked_vectors,
-    encoded_sum,
-    resolution_of,
 )
 from localdp.oracles.plans import Plan, PlannedQuery
-from localdp.queries.encoded import GRID, blocks, encoded_sums, entries_of, means_of
+from localdp.queries.encoded import GRID, blocks, encoded_sums, encoding_of, entries_of, means_of
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.definition import Floats
@@ -108,7 +106,8 @@ class ExactOracle:
         self._account.book(queries, Epsilon(0), 0)
 
     def _one(self, query: StatisticalQuery) -> Answer:
-        mean = encoded_sum(query, self._records) / (resolution_of(query) * self.people)
+        total, bound = int(encoded_sums(query, self._records)[0]), encoding_of(query).bound
+        mean = total / (bound * self.people)
         square = mean if query.kind == "bit" else _mean_square(query, self._records)
         spread = max(0.0, square - mean * mean) / self.people
         return Answer(query.text, mean, self.people, self.people, 0.0, spread)

@@ -202,8 +202,7 @@ class LocalOracle:
         """Whether this round's epsilon is counted already, here or in the view that this is a round of."""
         if self._rounds.total is None:
             return False
-        nested = self._parent is not None and self._parent._rounds.total is not None
-        return self.cost.rounds > 0 or (nested and self._parent is not None and self._parent._paid())
+        return self.cost.rounds > 0 or (self._parent is not None and self._parent._paid())
 
     def _group(self, seed: bytes, number: int, part: int, parts: int) -> Cohort:
         """Who is asked a slot of a round.

@@ -12,7 +12,6 @@ Checked against measured errors, for every kind of query and oracle, in tests/st
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -78,13 +77,6 @@ def require_signal(signal: float, error: float, looks_for: str, plan: Plan) -> N
             f"{looks_for} of {signal:.3g} would drown in an expected error of {error:.3g} "
             f"({plan.model}, {plan.people} people, epsilon {plan.epsilon}); nothing was asked"
         )
-
-
-def union_of(plans: Sequence[Plan]) -> Plan:
-    """Several rounds as one table, for printing."""
-    first = plans[0]
-    rows = tuple(row for plan in plans for row in plan.rows)
-    return Plan(first.model, rows, first.people, first.epsilon)
 
 
 def _described(row: PlannedQuery) -> str:

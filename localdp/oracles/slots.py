@@ -27,8 +27,8 @@ import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import CategoryDomain, IntegerDomain
-from localdp.oracles.definition import Answer, VectorAnswer, resolution_of
-from localdp.queries.encoded import Query, spread_of
+from localdp.oracles.definition import Answer, VectorAnswer
+from localdp.queries.encoded import Query, encoding_of, spread_of
 from localdp.queries.expressions import Column, Compare, Label, Number
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
@@ -146,7 +146,7 @@ def extrapolated_variance(empirical: Floats, population: Floats, reports: int, p
 
 
 def _number_slot(place: int, query: StatisticalQuery, epsilon: Epsilon) -> Slot:
-    return Slot(query.text, OneBitRandomizer(epsilon, resolution_of(query)), (place,))
+    return Slot(query.text, OneBitRandomizer(epsilon, encoding_of(query).bound), (place,))
 
 
 def _together(

@@ -78,6 +78,8 @@ def encoded(query: Query, records: Records) -> Integers:
 
 def encoded_sums(query: Query, records: Records) -> Integers:
     """The sums of the entries over all people."""
+    if query.kind == "bit":
+        return np.array([np.count_nonzero(query.evaluate(records))], np.int64)
     if isinstance(query, VectorQuery) and query.kind == "category":
         counts = np.bincount(query.evaluate(records), minlength=query.length)
         return counts.astype(np.int64)

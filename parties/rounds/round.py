@@ -24,9 +24,9 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, LocalDpError, QuorumMissed
-from localdp.oracles.definition import resolution_of
 from localdp.oracles.party import SHORTEST_REQUEST_ID, Request
 from localdp.oracles.question import Question
+from localdp.queries.encoded import encoding_of
 from localdp.queries.statistical import StatisticalQuery
 from localdp.randomizers.definition import LocalRandomizer, Tally
 from localdp.randomizers.one_bit import OneBitRandomizer
@@ -52,7 +52,7 @@ class Withdrawn(LocalDpError):
 def one_bit_for(query: str, epsilon: Epsilon, schema: Schema) -> OneBitRandomizer:
     """The randomizer that the local oracle asks a statistical query through."""
     return OneBitRandomizer(
-        Epsilon.requested(epsilon), resolution_of(StatisticalQuery.parse(query, schema))
+        Epsilon.requested(epsilon), encoding_of(StatisticalQuery.parse(query, schema)).bound
     )
 
 
