@@ -8,11 +8,11 @@ Checked in tests/unit/experiments/test_catalogue.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from localdp.accounting.claim import PrivacyClaim
-from localdp.domains import Schema
+from localdp.oracles.around import OracleAround
 from localdp.oracles.definition import (
     Answer,
     Asked,
@@ -43,32 +43,17 @@ class _Noted:
     plan: Plan | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlanningOracle:
+class PlanningOracle(OracleAround):
     """Plans like the oracle behind it, and answers nothing."""
 
-    behind: StatisticalQueryOracle
-    noted: _Noted = field(default_factory=_Noted)
-
-    @property
-    def schema(self) -> Schema:
-        """What queries may be about."""
-        return self.behind.schema
-
-    @property
-    def people(self) -> int:
-        """How many people the answers would be about."""
-        return self.behind.people
+    def __init__(self, behind: StatisticalQueryOracle, noted: _Noted | None = None) -> None:
+        super().__init__(behind)
+        self.noted = noted or _Noted()
 
     @property
     def cost(self) -> Cost:
         """Nothing."""
         return Cost()
-
-    @property
-    def claim(self) -> PrivacyClaim:
-        """What the oracle behind promises so far."""
-        return self.behind.claim
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """Never; the plan is kept."""
@@ -106,4 +91,4 @@ def outlook_of(ask: Callable[[PlanningOracle], object], oracle: StatisticalQuery
 def _error(plan: Plan) -> float:
     """Root mean square over the entries of a round's answers."""
     entries = sum(row.entries for row in plan.rows)
-    return float((sum(row.entries * row.standard_error**2 for row in plan.rows) / entries) ** 0.5)
+    return plan.vector_error / math.sqrt(entries)

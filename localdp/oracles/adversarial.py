@@ -21,11 +21,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
-from localdp.domains import Records, Schema
+from localdp.domains import Records
 from localdp.errors import InvalidParameter
-from localdp.oracles.definition import Answer, Asked, AskedVector, Cost, VectorAnswer, checked_plan
+from localdp.oracles.around import OracleAround
+from localdp.oracles.definition import Answer, Asked, AskedVector, VectorAnswer, checked_plan
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.queries.encoded import entries_of
@@ -55,7 +55,7 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-class AdversarialOracle:
+class AdversarialOracle(OracleAround):
     """Knows the truth, and says the worst that tolerance allows."""
 
     def __init__(self, records: Records, tolerance: float, strategy: str | Strategy = "round") -> None:
@@ -63,33 +63,13 @@ class AdversarialOracle:
             raise InvalidParameter("a tolerance lies between 0 and 1")
         if isinstance(strategy, str) and strategy not in STRATEGIES:
             raise InvalidParameter(f"a strategy is a function, or one of {', '.join(STRATEGIES)}")
-        self._truth = ExactOracle(records)
+        super().__init__(ExactOracle(records))
         self._tolerance = tolerance
         self._strategy = STRATEGIES[strategy] if isinstance(strategy, str) else strategy
 
-    @property
-    def schema(self) -> Schema:
-        """What queries may be about."""
-        return self._truth.schema
-
-    @property
-    def people(self) -> int:
-        """How many people the answers are about."""
-        return self._truth.people
-
-    @property
-    def cost(self) -> Cost:
-        """What the answers have cost so far."""
-        return self._truth.cost
-
-    @property
-    def claim(self) -> PrivacyClaim:
-        """None at all: an adversary of the analyst protects nobody."""
-        return self._truth.claim
-
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, each off by at most the tolerance."""
-        truths = self._truth.answer(queries)
+        truths = self.behind.answer(queries)
         told = self._told(np.array([truth.value for truth in truths]))
         variance = self._tolerance**2
         return [
@@ -100,7 +80,7 @@ class AdversarialOracle:
     def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
         """The means of all entries, each off by at most the tolerance."""
         answers = []
-        for truth in self._truth.answer_vectors(queries):
+        for truth in self.behind.answer_vectors(queries):
             told = self._told(truth.values)
             variance = np.full(len(told), self._tolerance**2)
             answers.append(VectorAnswer(truth.query, told, truth.people, truth.reports, variance, variance))
@@ -119,7 +99,7 @@ class AdversarialOracle:
     def in_rounds(self, rounds: int) -> AdversarialOracle:
         """The same adversary, for so many rounds."""
         view = object.__new__(AdversarialOracle)
-        view._truth = self._truth.in_rounds(rounds)
+        view.behind = self.behind.in_rounds(rounds)
         view._tolerance, view._strategy = self._tolerance, self._strategy
         return view
 

@@ -15,20 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from localdp.accounting.claim import PrivacyClaim
-from localdp.domains import Schema
 from localdp.errors import InvalidParameter, QueryRefused
+from localdp.oracles.around import OracleAround
 from localdp.oracles.definition import (
     Answer,
     Asked,
     AskedVector,
-    Cost,
     StatisticalQueryOracle,
     VectorAnswer,
     checked_round,
     checked_vectors,
 )
-from localdp.oracles.plans import Plan
 
 AnyAnswer = Answer | VectorAnswer
 
@@ -66,38 +63,7 @@ def _answer(row: dict[str, Any]) -> AnyAnswer:
     return VectorAnswer(**{**row, **{name: np.array(row[name], np.float64) for name in arrays}})
 
 
-class _Around:
-    """What an oracle around another one passes on."""
-
-    def __init__(self, inner: StatisticalQueryOracle) -> None:
-        self._inner = inner
-
-    @property
-    def schema(self) -> Schema:
-        """What queries may be about."""
-        return self._inner.schema
-
-    @property
-    def people(self) -> int:
-        """How many people the answers are about."""
-        return self._inner.people
-
-    @property
-    def cost(self) -> Cost:
-        """What the answers have cost so far."""
-        return self._inner.cost
-
-    @property
-    def claim(self) -> PrivacyClaim:
-        """What is promised to the people about all answers so far."""
-        return self._inner.claim
-
-    def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
-        """What a round of these queries would yield; nobody is asked."""
-        return self._inner.plan(queries)
-
-
-class RecordingOracle(_Around):
+class RecordingOracle(OracleAround):
     """Passes everything on, and keeps the transcript."""
 
     def __init__(self, inner: StatisticalQueryOracle, transcript: Transcript | None = None) -> None:
@@ -106,19 +72,19 @@ class RecordingOracle(_Around):
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """One round, noted."""
-        answers = self._inner.answer(queries)
+        answers = self.behind.answer(queries)
         self.transcript.rounds.append(tuple(answers))
         return answers
 
     def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
         """One round, noted."""
-        answers = self._inner.answer_vectors(queries)
+        answers = self.behind.answer_vectors(queries)
         self.transcript.rounds.append(tuple(answers))
         return answers
 
     def in_rounds(self, rounds: int) -> RecordingOracle:
         """A view that writes the same transcript."""
-        return RecordingOracle(self._inner.in_rounds(rounds), self.transcript)
+        return RecordingOracle(self.behind.in_rounds(rounds), self.transcript)
 
 
 @dataclass(slots=True)
@@ -131,7 +97,7 @@ class Counts:
     rounds_announced: list[int] = field(default_factory=list)
 
 
-class CountingOracle(_Around):
+class CountingOracle(OracleAround):
     """Passes everything on, and counts rounds, queries and entries of answers."""
 
     def __init__(self, inner: StatisticalQueryOracle, counts: Counts | None = None) -> None:
@@ -140,20 +106,20 @@ class CountingOracle(_Around):
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """One round, counted."""
-        answers = self._inner.answer(queries)
+        answers = self.behind.answer(queries)
         self._count(len(answers), len(answers))
         return answers
 
     def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
         """One round, counted."""
-        answers = self._inner.answer_vectors(queries)
+        answers = self.behind.answer_vectors(queries)
         self._count(len(answers), sum(len(answer.values) for answer in answers))
         return answers
 
     def in_rounds(self, rounds: int) -> CountingOracle:
         """A view that counts into the same counts."""
         self.counts.rounds_announced.append(rounds)
-        return CountingOracle(self._inner.in_rounds(rounds), self.counts)
+        return CountingOracle(self.behind.in_rounds(rounds), self.counts)
 
     def _count(self, queries: int, entries: int) -> None:
         self.counts.rounds += 1
@@ -161,7 +127,7 @@ class CountingOracle(_Around):
         self.counts.entries += entries
 
 
-class ReplayingOracle(_Around):
+class ReplayingOracle(OracleAround):
     """Answers from a transcript, in its order; schema, people and plans are those of the oracle given."""
 
     def __init__(self, inner: StatisticalQueryOracle, transcript: Transcript) -> None:
@@ -181,7 +147,7 @@ class ReplayingOracle(_Around):
 
     def in_rounds(self, rounds: int) -> ReplayingOracle:
         """The rest of the same transcript, with plans like those of the view that was recorded."""
-        view = ReplayingOracle(self._inner.in_rounds(rounds), Transcript())
+        view = ReplayingOracle(self.behind.in_rounds(rounds), Transcript())
         view._rounds = self._rounds
         return view
 

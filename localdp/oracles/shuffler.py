@@ -33,9 +33,9 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.shuffling import FEWEST_PEOPLE, MOST_PEOPLE, Randomizer, Shuffled
 from localdp.cohorts import Cohort
-from localdp.domains import Schema
 from localdp.errors import InvalidParameter, LocalDpError, PolicyRefused, TooFewReports, UnknownIndex
 from localdp.framing import digest
+from localdp.oracles.around import ReportsAround
 from localdp.oracles.lr import LROracle
 from localdp.oracles.mixing import mixed_reports
 from localdp.oracles.party import Request
@@ -84,29 +84,14 @@ class Mixer(LROracle, Protocol):
         ...
 
 
-class Shuffler:
+class Shuffler(ReportsAround):
     """Passes on the reports of a whole cohort at once, in an order that says nothing."""
 
     def __init__(self, reports: LROracle, source: RandomSource, promise: Promise | None = None) -> None:
         """`source` gives the shuffler its secret: whoever knows it can undo the mixing."""
-        self._reports = reports
+        super().__init__(reports)
         self._secret = source.raw("u1", KEY_BYTES).tobytes()
         self.promise = promise
-
-    @property
-    def schema(self) -> Schema:
-        """What the parties' records consist of."""
-        return self._reports.schema
-
-    @property
-    def people(self) -> int:
-        """How many people there are, over all parties."""
-        return self._reports.people
-
-    @property
-    def bytes_moved(self) -> int:
-        """Bytes of reports received so far, as packed."""
-        return self._reports.bytes_moved
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
         """All reports of the cohort, mixed; or, if one of them is missing, none."""
@@ -137,7 +122,7 @@ class Shuffler:
 
     def _gathered(self, asked: Request, cohort: Cohort) -> Reports:
         try:
-            return np.concatenate(list(self._reports.reports(asked, cohort)))
+            return np.concatenate(list(self.behind.reports(asked, cohort)))
         except LocalDpError as error:
             # Without its text, which may say whose people it is about and how many of them.
             raise type(error)(

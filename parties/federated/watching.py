@@ -14,22 +14,20 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import LocalDpError
+from localdp.oracles.around import OracleAround, ReportsAround
 from localdp.oracles.definition import (
     Answer,
     Asked,
     AskedVector,
-    Cost,
     StatisticalQueryOracle,
     VectorAnswer,
 )
 from localdp.oracles.lr import LROracle, cohorts_by_party
 from localdp.oracles.party import Request
-from localdp.oracles.plans import Plan
 from localdp.oracles.shared import ShareServers
 from localdp.oracles.shuffler import Mixer, Promise
 from localdp.randomizers.definition import Reports
@@ -55,30 +53,19 @@ class Spending:
             own[part.selection()] += epsilon.nanonats
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedReports:
+class WatchedReports(ReportsAround):
     """An LR oracle that tells when each party has answered."""
 
-    behind: LROracle
-    contributors: tuple[Contributor, ...]
-    events: Events
-    spending: Spending
-    model: str
-
-    @property
-    def schema(self) -> Schema:
-        """What the parties' records consist of."""
-        return self.behind.schema
-
-    @property
-    def people(self) -> int:
-        """How many people there are, over all parties."""
-        return self.behind.people
-
-    @property
-    def bytes_moved(self) -> int:
-        """Bytes of reports received so far, as packed."""
-        return self.behind.bytes_moved
+    def __init__(
+        self,
+        behind: LROracle,
+        contributors: tuple[Contributor, ...],
+        events: Events,
+        spending: Spending,
+        model: str,
+    ) -> None:
+        super().__init__(behind)
+        self.contributors, self.events, self.spending, self.model = contributors, events, spending, model
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
         """The reports of the cohort, in order of index, party by party."""
@@ -96,33 +83,17 @@ class WatchedReports:
                 received, current = received - current[1], next(waiting, None)
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedMixer:
+class WatchedMixer(ReportsAround):
     """A shuffler of its own, with an account of what was asked for; who has answered is its secret."""
 
-    behind: Mixer
-    contributors: tuple[Contributor, ...]
-    spending: Spending
-
-    @property
-    def schema(self) -> Schema:
-        """What the parties' records consist of."""
-        return self.behind.schema
-
-    @property
-    def people(self) -> int:
-        """How many people there are, over all parties."""
-        return self.behind.people
-
-    @property
-    def bytes_moved(self) -> int:
-        """Bytes of reports received so far, as packed."""
-        return self.behind.bytes_moved
+    def __init__(self, behind: Mixer, contributors: tuple[Contributor, ...], spending: Spending) -> None:
+        super().__init__(behind)
+        self._mixer, self.contributors, self.spending = behind, contributors, spending
 
     @property
     def promise(self) -> Promise | None:
         """What it enforces."""
-        return self.behind.promise
+        return self._mixer.promise
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
         """The reports of the cohort, mixed."""
@@ -180,34 +151,15 @@ class WatchedShares:
         return self.behind.release(collection, accepted)
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedOracle:
+class WatchedOracle(OracleAround):
     """An oracle whose rounds are told: when they start, how they end, and why they fail."""
 
-    behind: StatisticalQueryOracle
-    events: Events
-    model: str
-    owner: object = None  # lives as long as the oracle does: a forgotten federation ends its parties
-
-    @property
-    def schema(self) -> Schema:
-        """What queries may be about."""
-        return self.behind.schema
-
-    @property
-    def people(self) -> int:
-        """How many people the answers are about."""
-        return self.behind.people
-
-    @property
-    def cost(self) -> Cost:
-        """What the answers have cost so far."""
-        return self.behind.cost
-
-    @property
-    def claim(self) -> PrivacyClaim:
-        """What is promised to the people about all answers so far."""
-        return self.behind.claim
+    def __init__(
+        self, behind: StatisticalQueryOracle, events: Events, model: str, owner: object = None
+    ) -> None:
+        """`owner` lives as long as the oracle does: a forgotten federation ends its parties."""
+        super().__init__(behind)
+        self.events, self.model, self.owner = events, model, owner
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """One round: the mean of every query, in order."""
@@ -226,10 +178,6 @@ class WatchedOracle:
         except LocalDpError as error:
             self._failed(queries, error)
             raise
-
-    def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
-        """What such a round would yield; nobody is asked."""
-        return self.behind.plan(queries)
 
     def in_rounds(self, rounds: int) -> WatchedOracle:
         """A watched view whose rounds cost together what one round of this oracle costs."""

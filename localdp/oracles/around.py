@@ -1,0 +1,69 @@
+"""Around an oracle: what passes on everything that it does not change.
+
+`OracleAround` is for statistical-query oracles that record, count, watch, plan or lie; `ReportsAround` for LR oracles that
+mix or watch reports.  Each adds what it is for, and inherits the rest.
+Checked through those that use them, in tests/contract/test_vector_queries.py and tests/contract/test_shuffler.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from localdp.accounting.claim import PrivacyClaim
+from localdp.domains import Schema
+from localdp.oracles.definition import Asked, AskedVector, Cost, StatisticalQueryOracle
+from localdp.oracles.lr import LROracle
+from localdp.oracles.plans import Plan
+
+
+class OracleAround:
+    """The questions that every oracle answers without asking anybody, answered by the one behind."""
+
+    def __init__(self, behind: StatisticalQueryOracle) -> None:
+        self.behind = behind
+
+    @property
+    def schema(self) -> Schema:
+        """What queries may be about."""
+        return self.behind.schema
+
+    @property
+    def people(self) -> int:
+        """How many people the answers are about."""
+        return self.behind.people
+
+    @property
+    def cost(self) -> Cost:
+        """What the answers have cost so far."""
+        return self.behind.cost
+
+    @property
+    def claim(self) -> PrivacyClaim:
+        """What is promised to the people about all answers so far."""
+        return self.behind.claim
+
+    def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
+        """What a round of these queries would yield; nobody is asked."""
+        return self.behind.plan(queries)
+
+
+class ReportsAround:
+    """Who can be asked, and what came so far, as the LR oracle behind says."""
+
+    def __init__(self, behind: LROracle) -> None:
+        self.behind = behind
+
+    @property
+    def schema(self) -> Schema:
+        """What the parties' records consist of."""
+        return self.behind.schema
+
+    @property
+    def people(self) -> int:
+        """How many people there are, over all parties."""
+        return self.behind.people
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes of reports received so far, as packed."""
+        return self.behind.bytes_moved
