@@ -39,9 +39,8 @@ from localdp.randomness.source import WORD_BITS, WORD_RANGE, IntegerLaw, RandomS
 
 LARGEST_RESOLUTION = 1 << 16
 _POWER_BITS = 160
-_BLOCK = (
-    1 << 20
-)  # so many squares of points add up to less than 2**53: as floats they are exact, and much faster
+_ROW, _ROWS = 1 << 10, 1 << 7  # points in a row and rows at a time: small enough for the processor's cache
+_ONES = np.ones(_ROW)
 
 
 def _tails(requested: Epsilon, resolution: int) -> list[int]:
@@ -129,11 +128,14 @@ class LocalDiscreteLaplace:
     def tally(self, reports: Reports) -> Tally:
         """How many reports lie on the two ends, and the sums of all points and of their squares."""
         sums = np.zeros(4, np.int64)
-        sums[:2] = np.count_nonzero(reports == 0), np.count_nonzero(reports == self.resolution)
-        for start in range(0, len(reports), _BLOCK):
-            points = reports[start : start + _BLOCK].astype(np.float64)
-            sums[2] += int(points.sum())
-            sums[3] += int(np.square(points, out=points).sum())
+        sums[:2] = len(reports) - np.count_nonzero(reports), np.count_nonzero(reports == self.resolution)
+        # So few squares of points add up to less than 2**53: as floats they are exact, and much faster.
+        rows = np.empty((min(_ROWS, -(-len(reports) // _ROW)), _ROW))
+        points = rows.reshape(-1)
+        for start in range(0, len(reports), len(points) or 1):
+            some = reports[start : start + len(points)]
+            points[: len(some)], points[len(some) :] = some, 0
+            sums[2:] += int(np.vecdot(rows, _ONES).sum()), int(np.vecdot(rows, rows).sum())
         return Tally(self, len(reports), sums)
 
     def estimate(self, tally: Tally) -> Estimate:

@@ -10,6 +10,7 @@ Checked, for all of them, in tests/unit/randomizers/test_packing.py.
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ _WORD_BYTES = 8
 _BLOCK = 1 << 15  # groups at a time: the temporaries of a block stay in the cache
 
 Words = NDArray[np.uint64]
-Step = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
+Step = tuple[np.dtype[Any], Any, Any, Any]
 
 
 def can_spread(bits: int) -> bool:
@@ -75,23 +76,23 @@ def _spread(words: Words, skipped: int, bits: int) -> Words:
     """Each word with its fields in lanes of their own, instead of side by side after `skipped` foreign bits."""
     np.left_shift(words, np.uint64(skipped), out=words)
     np.right_shift(words, np.uint64(_WORD_BITS - _taken(bits)), out=words)
-    upper = np.empty_like(words)
-    for low, high, up, down in _steps(bits):
-        np.bitwise_and(words, high, out=upper)
-        np.right_shift(upper, down, out=upper)
-        np.bitwise_and(words, low, out=words)
-        np.left_shift(words, up, out=words)
-        np.bitwise_or(words, upper, out=words)
+    lower = np.empty_like(words)
+    for lane, low, up, down in _steps(bits):
+        fields, below = words.view(lane), lower.view(lane)  # above its fields a lane has zeros
+        np.bitwise_and(fields, low, out=below)
+        np.left_shift(below, up, out=below)
+        np.right_shift(fields, down, out=fields)
+        np.bitwise_or(fields, below, out=fields)
     return words
 
 
 @lru_cache(maxsize=32)
 def _steps(bits: int) -> list[Step]:
-    """For each step: the lower and the upper fields of all lanes, and how far they move up and down."""
+    """For each step: the lanes that are halved, a mask of their lower fields, and how far fields move up and down."""
     steps, lane, fields = list[Step](), _WORD_BITS, _lanes(bits)
     while fields > 1:
         half = fields // 2 * bits
-        low = sum(((1 << half) - 1) << place for place in range(0, _WORD_BITS, lane))
-        steps.append((np.uint64(low), np.uint64(low << half), np.uint64(lane // 2), np.uint64(half)))
+        kind = np.dtype(f"u{lane // 8}")
+        steps.append((kind, kind.type((1 << half) - 1), kind.type(lane // 2), kind.type(half)))
         lane, fields = lane // 2, fields // 2
     return steps

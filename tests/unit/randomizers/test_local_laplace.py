@@ -106,6 +106,17 @@ def test_every_other_contract_holds(resolution: int) -> None:
     check_refuses_inputs(randomizer)
 
 
+@pytest.mark.parametrize(
+    "reports", [0, 1, 1023, 1024, 1025, (1 << 17) - 1, 1 << 17, (1 << 17) + 1, 300_000]
+)
+def test_the_tally_of_the_finest_grid_is_exact_however_many_reports_there_are(reports: int) -> None:
+    randomizer = LocalDiscreteLaplace(Epsilon.requested(8), LARGEST_RESOLUTION)
+    points = np.random.default_rng(7).integers(0, randomizer.inputs, reports)
+    points[::3] = LARGEST_RESOLUTION  # the largest squares
+    ends = [np.count_nonzero(points == 0), np.count_nonzero(points == LARGEST_RESOLUTION)]
+    assert randomizer.tally(points).sums.tolist() == [*ends, points.sum(), (points**2).sum()]
+
+
 def test_people_are_independent() -> None:
     check_people_independent(_laplace("1", 3), (0, 3, 1))
 
