@@ -99,10 +99,11 @@ def end(children: set[int]) -> None:
 
 def reap(children: set[int]) -> None:
     """Forget the children that have ended."""
-    for child in list(children):
-        ended, _ = os.waitpid(child, os.WNOHANG)
-        if ended:
-            children.discard(child)
+    while children:
+        ended, _ = os.waitpid(-1, os.WNOHANG)  # whichever: to ask after each of them, for each of them, takes seconds
+        if not ended:
+            return
+        children.discard(ended)
 
 
 @contextlib.contextmanager
