@@ -9,6 +9,11 @@ class LocalDpError(Exception):
     """Anything that the library refuses or fails to do."""
 
 
+def said_by(who: str, error: LocalDpError) -> LocalDpError:
+    """The same error, with whoever said so in front: where several are asked, one wants to know which of them refused."""
+    return type(error)(f"{who}: {error}")
+
+
 class InvalidParameter(LocalDpError, ValueError):
     """A public parameter (an epsilon, a bound, a description) is not one the library accepts."""
 
@@ -63,6 +68,10 @@ class MalformedReport(LocalDpError):
 
 class Unreachable(LocalDpError):
     """A party or a share server did not answer."""
+
+
+class CannotListen(Unreachable):
+    """A server's own address is taken, or not its to take."""
 
 
 class DeadlineMissed(LocalDpError):

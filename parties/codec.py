@@ -65,13 +65,17 @@ def request_to_wire(request: Request, cohort: Cohort) -> oracle_pb2.RandomizeReq
         query=query_to_wire(request.query),
         randomizer=randomizer_to_wire(request.randomizer),
         cohort=cohort_to_wire(cohort),
+        mixed=request.mixed,
     )
 
 
 def request_from_wire(message: oracle_pb2.RandomizeRequest) -> tuple[Request, Cohort]:
     """A call of the LR oracle, checked."""
     request = Request(
-        message.request_id, query_from_wire(message.query), randomizer_from_wire(message.randomizer)
+        message.request_id,
+        query_from_wire(message.query),
+        randomizer_from_wire(message.randomizer),
+        message.mixed,
     )
     return request, cohort_from_wire(message.cohort)
 

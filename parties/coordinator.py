@@ -2,7 +2,8 @@
 
 Every call has a deadline, and is sent again before it if the peer was away (`parties.repeating`).  Calls to many parties
 run at once, at most `MOST_CALLS` of them: far more would come back as bare cancellations.  What a peer sends is checked
-before it is used, and a party that fails, fails the round: no answer is ever made from part of a cohort in silence.
+before it is used, and a party that fails, fails the round: no answer is ever made from part of a cohort in silence.  Of
+several parties each is first asked whether it would answer, so that nobody pays where one refuses (`parties.quoting`).
 
 A party is reached over a channel, and where that comes from is its own business: it is dialled (`Peer`), or the party has
 dialled in (`parties.relay`).
@@ -10,23 +11,25 @@ dialled in (`parties.relay`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 import grpc
+from google.protobuf.message import Message
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.errors import InvalidParameter, MalformedReport
+from localdp.errors import InvalidParameter
 from localdp.oracles.lr import cohorts_by_party
 from localdp.oracles.party import Request
 from localdp.randomizers.definition import Reports
 from localdp.sharing.collection import LONGEST_NAME, Collection, Contributor
 from parties import codec
-from parties.identity import Identity
+from parties.identity import Identity, role_of
+from parties.quoting import quote
 from parties.receiving import Reception
 from parties.repeating import Patience, Persistence, UnaryCall, answers
 from parties.serving import open_channel
@@ -61,8 +64,8 @@ class Peer:
     address: str
 
     def open(self, identity: Identity | None) -> grpc.Channel:
-        """Dial it."""
-        return open_channel(self.address, identity)
+        """Dial it, and with TLS nobody else."""
+        return open_channel(self.address, identity, role_of(self.name))
 
 
 def _sized_windows(items: Sequence[_Item]) -> Iterator[list[_Item]]:
@@ -95,8 +98,8 @@ def _common_schema(described: Sequence[Any]) -> Schema:
     for party, schema in zip(described, schemas, strict=True):
         if schema != schemas[0]:
             raise InvalidParameter(
-                f"party {party.name!s:.128} has other columns than party {described[0].name!s:.128}: the schemas in their "
-                "configurations have to be the same, in names, bounds and order"
+                f"party {party.name!s:.128} has other columns than party {described[0].name!s:.128}: "
+                f"{schemas[0].difference(schema)}; the schemas in their configurations have to be the same"
             )
     return schemas[0]
 
@@ -107,6 +110,14 @@ def _contributor(described: Any, peer: Reachable) -> Contributor:
     if not 0 < len(described.name) <= LONGEST_NAME or described.people > MOST_PEOPLE_OF_A_PARTY:
         raise InvalidParameter("a party's name or its number of people is out of bounds")
     return Contributor(described.name, described.people)
+
+
+def _contribution(collection: Any, part: Cohort) -> oracle_pb2.ContributeRequest:
+    return oracle_pb2.ContributeRequest(collection=collection, cohort=codec.cohort_to_wire(part))
+
+
+def _sealed_contribution(collection: Any, part: Cohort) -> oracle_pb2.ContributeSealedRequest:
+    return oracle_pb2.ContributeSealedRequest(collection=collection, cohort=codec.cohort_to_wire(part))
 
 
 class RemoteParties:
@@ -128,6 +139,10 @@ class RemoteParties:
             described = self._described()
             self.schema = _common_schema(described)
             self.contributors = tuple(map(_contributor, described, self._channels.peers))
+            if len({party.name for party in self.contributors}) != len(self.contributors):
+                raise InvalidParameter("a party is named twice: its people would be counted twice")
+            self.by_row = any(party.by_row for party in described)
+            self.by_content = tuple(str(party.name) for party in described if party.by_content)
             self.limits = tuple(
                 Epsilon(party.budget_nanonats) for party in described
             )  # of each one's people
@@ -151,38 +166,58 @@ class RemoteParties:
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
         """The reports of the cohort, in order of index, party by party."""
-        sizes = [party.people for party in self.contributors]
-        for window in _sized_windows(list(cohorts_by_party(cohort, sizes))):
+        parts = self._parts(cohort)
+        self._require_granted(parts, lambda part: codec.request_to_wire(request, part))
+        for window in _sized_windows(parts):
             calls = [self._begun(request, number, part) for number, part in window]
             try:
-                for (number, part), call in zip(window, calls, strict=True):
-                    yield from self._received(request, part, call, self._name(number))
+                for (_, part), call in zip(window, calls, strict=True):
+                    for message in call.counted(part.size()):
+                        self.bytes_moved += len(message.packed)
+                        yield request.randomizer.unpack(message.packed, message.reports)
             finally:
                 for call in calls:
                     call.cancel()
 
-    def contribute(self, collection: Collection, cohort: Cohort) -> int:
-        """Have the parties upload their shares; returns how many reports were new in the calls that were answered."""
-        sizes = [party.people for party in self.contributors]
-        message = codec.collection_to_wire(collection)
-        counted = 0
-        for window in _sized_windows(list(cohorts_by_party(cohort, sizes))):
-            calls = [self._contribution(number, message, part) for number, part in window]
-            told = answers(calls, self._timeout, self._channels.persistence)
-            counted += sum(answer.counted for answer in told)
+    def contribute(self, collection: Collection, *cohorts: Cohort) -> int:
+        """Have the parties upload the shares of one cohort after the other, if they would those of all.
+
+        Returns how many reports were new in the calls that were answered.
+        """
+        message, counted = codec.collection_to_wire(collection), 0
+        by_cohort = [self._parts(cohort) for cohort in cohorts]
+        every = [part for parts in by_cohort for part in parts]
+        self._require_granted(every, lambda part: _contribution(message, part))
+        for parts in by_cohort:
+            for window in _sized_windows(parts):
+                calls = [self._contributed(number, _contribution(message, part)) for number, part in window]
+                told = answers(calls, self._timeout, self._channels.persistence)
+                counted += sum(answer.counted for answer in told)
         return counted
 
     def sealed(self, collection: Collection, cohort: Cohort) -> Iterator[Any]:
         """The shares of a cohort, sealed to the share servers, for somebody who carries them there."""
-        message, sizes = codec.collection_to_wire(collection), [party.people for party in self.contributors]
-        for number, part in cohorts_by_party(cohort, sizes):
-            request = oracle_pb2.ContributeSealedRequest(
-                collection=message, cohort=codec.cohort_to_wire(part)
-            )
+        message, parts = codec.collection_to_wire(collection), self._parts(cohort)
+        self._require_granted(parts, lambda part: _sealed_contribution(message, part))
+        for number, part in parts:
+            request = _sealed_contribution(message, part)
             try:
                 yield from self._stubs[number].ContributeSealed(request, timeout=self._timeout)
             except grpc.RpcError as failure:
                 raise error_of(failure, self._name(number)) from None
+
+    def _parts(self, cohort: Cohort) -> list[tuple[int, Cohort]]:
+        return list(cohorts_by_party(cohort, [party.people for party in self.contributors]))
+
+    def _require_granted(
+        self, parts: Sequence[tuple[int, Cohort]], call: Callable[[Cohort], Message]
+    ) -> None:
+        """Have every party say that it would answer its call, or raise a refusal; a call by itself needs no question."""
+        if len(parts) < 2:
+            return
+        for window in _sized_windows(parts):
+            quotes = [quote(self._stubs[number], self._name(number), call(part)) for number, part in window]
+            answers(quotes, self._timeout, self._channels.persistence)
 
     def _name(self, number: int) -> str:
         return f"party {self._channels.peers[number].name}"
@@ -196,8 +231,7 @@ class RemoteParties:
             self._channels.persistence,
         )
 
-    def _contribution(self, number: int, collection: Any, part: Cohort) -> UnaryCall:
-        request = oracle_pb2.ContributeRequest(collection=collection, cohort=codec.cohort_to_wire(part))
+    def _contributed(self, number: int, request: oracle_pb2.ContributeRequest) -> UnaryCall:
         method = self._stubs[number].Contribute
         return UnaryCall(self._name(number), lambda seconds: method.future(request, timeout=seconds))
 
@@ -211,15 +245,3 @@ class RemoteParties:
     def _description(self, number: int) -> UnaryCall:
         method, request = self._stubs[number].Describe, oracle_pb2.DescribeRequest()
         return UnaryCall(self._name(number), lambda seconds: method.future(request, timeout=seconds))
-
-    def _received(self, request: Request, part: Cohort, call: Reception, name: str) -> Iterator[Reports]:
-        expected = part.size()
-        wrong = MalformedReport(f"{name} sent another number of reports than it was asked for")
-        for message in call.messages():
-            self.bytes_moved += len(message.packed)
-            expected -= message.reports
-            if expected < 0 or message.reports == 0:
-                raise wrong  # at once: such a stream might have no end
-            yield request.randomizer.unpack(message.packed, message.reports)
-        if expected:
-            raise wrong

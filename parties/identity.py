@@ -29,6 +29,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from localdp.errors import InvalidParameter
+from parties.durable import make_private_directory
 
 CERTIFICATE, KEY, AUTHORITY = "certificate.pem", "key.pem", "authority.pem"
 VALID_DAYS = 365
@@ -45,6 +46,22 @@ class Identity:
     certificate: bytes
     key: bytes = field(repr=False)
     authority: bytes
+
+    @property
+    def name(self) -> str:
+        """The name in the certificate."""
+        found = x509.load_pem_x509_certificate(self.certificate).subject.get_attributes_for_oid(
+            NameOID.COMMON_NAME
+        )
+        return str(found[0].value) if found else ""
+
+    def require_speaks_for(self, name: str) -> None:
+        """Refuse to go about under a name that the certificate does not prove."""
+        role_host(role_of(name))  # or nobody could insist on it
+        if not may_speak_for(self.name, name):
+            raise InvalidParameter(
+                f"the certificate is {self.name!r}'s, and cannot prove to others to be {name!r}"
+            )
 
     def server_credentials(self) -> grpc.ServerCredentials:
         """TLS with callers' certificates required."""
@@ -63,11 +80,36 @@ def load_identity(directory: Path) -> Identity:
     for name in (CERTIFICATE, KEY, AUTHORITY):
         path = directory / name
         if not path.is_file():
-            raise InvalidParameter(f"{directory} has no {name}; make one with `localdp keys issue`")
+            raise _no_identity(directory, name)
         parts[name] = path.read_bytes()
     if (directory / KEY).stat().st_mode & 0o077:
         raise InvalidParameter(f"{directory / KEY} can be read by others; chmod 600 it")
-    return Identity(parts[CERTIFICATE], parts[KEY], parts[AUTHORITY])
+    identity = Identity(parts[CERTIFICATE], parts[KEY], parts[AUTHORITY])
+    _require_certificates(directory, identity)
+    return identity
+
+
+def _require_certificates(directory: Path, identity: Identity) -> None:
+    for name, content in ((CERTIFICATE, identity.certificate), (AUTHORITY, identity.authority)):
+        try:
+            x509.load_pem_x509_certificate(content)
+        except ValueError:
+            raise InvalidParameter(f"{directory / name} is not a certificate in PEM") from None
+
+
+def _no_identity(directory: Path, name: str) -> InvalidParameter:
+    """Why a directory is none, and which one was meant, if that can be seen."""
+    make = "make one with `localdp keys issue`"
+    if not directory.exists():
+        return InvalidParameter(f"there is no directory {directory}; {make}")
+    if not directory.is_dir():
+        return InvalidParameter(f"{directory} is no directory; an identity is one, with {name} in it")
+    below = sorted(path.parent for path in directory.glob(f"*/{CERTIFICATE}"))
+    if below:
+        return InvalidParameter(
+            f"{directory} has no {name}; name one of its directories, such as {below[0]}"
+        )
+    return InvalidParameter(f"{directory} has no {name}; {make}")
 
 
 def peer_name(context: grpc.aio.ServicerContext[Any, Any]) -> str | None:
@@ -93,6 +135,11 @@ def role_host(name: str) -> str:
     return name + _ROLE_SUFFIX
 
 
+def role_of(name: str) -> str:
+    """The role whose certificate speaks for a party of this name."""
+    return name.partition("/")[0]
+
+
 def make_authority(directory: Path, name: str = "localdp development authority") -> None:
     """A new authority: its key stays in this directory, and should go nowhere else."""
     if (directory / KEY).exists():
@@ -105,7 +152,7 @@ def make_authority(directory: Path, name: str = "localdp development authority")
         .add_extension(_usage(signs_certificates=True), critical=True)
         .sign(key, hashes.SHA256())
     )
-    directory.mkdir(parents=True, exist_ok=True)
+    make_private_directory(directory)
     _write_key(directory / KEY, key)
     (directory / AUTHORITY).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
@@ -136,7 +183,7 @@ def make_identity(
         .add_extension(x509.SubjectAlternativeName(_alternatives(name, hosts)), critical=False)
         .sign(issuer_key, hashes.SHA256())
     )
-    directory.mkdir(parents=True, exist_ok=True)
+    make_private_directory(directory)
     _write_key(directory / KEY, key)
     (directory / CERTIFICATE).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     (directory / AUTHORITY).write_bytes((authority / AUTHORITY).read_bytes())

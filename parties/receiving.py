@@ -4,7 +4,7 @@ A stream that broke off is begun again by the same request.  A sound agent then 
 handed on before are dropped; that they are the same is checked by their digests, because an answer must not consist of
 one half of one report and the other half of another.  No more is held in memory than one message.
 
-Checked in tests/integration/test_repeating.py.
+Checked in tests/integration/test_repeating.py, and what is counted in tests/unit/parties/test_receiving.py.
 """
 
 from __future__ import annotations
@@ -43,6 +43,17 @@ class Reception:
             except grpc.RpcError as failure:
                 self._persistence.wait(self._trials, failure, self._peer)
             self._call = self._begin(self._trials.seconds_left)
+
+    def counted(self, expected: int, *, all_of_them: bool = True) -> Iterator[Any]:
+        """The messages, of no more reports than are expected; nor of fewer, where all of them must come."""
+        wrong = MalformedReport(f"{self._peer} sent another number of reports than it was asked for")
+        for message in self.messages():
+            expected -= message.reports
+            if expected < 0 or message.reports == 0:
+                raise wrong  # at once: such a stream might have no end
+            yield message
+        if expected and all_of_them:
+            raise wrong
 
     def _new(self) -> Iterator[Any]:
         """The messages of this stream that were not handed on before."""

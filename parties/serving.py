@@ -8,6 +8,8 @@ Checked in tests/integration/test_serving.py, test_tls.py and test_relay.py.
 
 from __future__ import annotations
 
+import errno
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +17,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from localdp.errors import InvalidParameter, Unreachable
+from localdp.errors import CannotListen, InvalidParameter
 from parties.identity import Identity, role_host
 from parties.status import leniently
 
@@ -25,6 +27,7 @@ GRACE_SECONDS = 1.0
 KEEPALIVE_SECONDS = 20
 ANSWER_SECONDS = 10
 _FREQUENT_PING_SECONDS = 10  # more frequent ones are an abuse, and end the connection
+_LARGEST_PORT = 65_535
 LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 
 CHANNEL_OPTIONS = (
@@ -77,10 +80,14 @@ def is_loopback(address: str) -> bool:
     return address.rpartition(":")[0] in LOOPBACK
 
 
-def open_channel(address: str, identity: Identity | None = None) -> grpc.Channel:
-    """A channel to a server: with TLS if there is an identity, and never without it off loopback."""
+def open_channel(address: str, identity: Identity | None = None, role: str | None = None) -> grpc.Channel:
+    """A channel to a server: with TLS if there is an identity, and never without it off loopback.
+
+    With TLS the caller may insist on the role that it talks to.
+    """
     if identity is not None:
-        return grpc.secure_channel(address, identity.channel_credentials(), options=CHANNEL_OPTIONS)
+        given = [*CHANNEL_OPTIONS, *_insisting(role)]
+        return grpc.secure_channel(address, identity.channel_credentials(), options=given)
     _require_loopback(address)
     return grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
 
@@ -88,14 +95,18 @@ def open_channel(address: str, identity: Identity | None = None) -> grpc.Channel
 def open_aio_channel(
     address: str, identity: Identity | None = None, role: str | None = None, options: Options = ()
 ) -> grpc.aio.Channel:
-    """The same for a caller that lives on an event loop; it may insist on the role that it talks to."""
+    """The same for a caller that lives on an event loop."""
     given = _with(CHANNEL_OPTIONS, options)
     if identity is None:
         _require_loopback(address)
         return grpc.aio.insecure_channel(address, options=given)
-    if role is not None:
-        given.append(("grpc.ssl_target_name_override", role_host(role)))
-    return grpc.aio.secure_channel(address, identity.channel_credentials(), options=given)
+    return grpc.aio.secure_channel(
+        address, identity.channel_credentials(), options=[*given, *_insisting(role)]
+    )
+
+
+def _insisting(role: str | None) -> Options:
+    return [] if role is None else [("grpc.ssl_target_name_override", role_host(role))]
 
 
 def _with(usual: Options, special: Options) -> list[tuple[str, int | str]]:
@@ -120,6 +131,8 @@ async def start_server(
     """Start the named services, with health and reflection, and return the server and its port."""
     if identity is None and host not in LOOPBACK:
         raise InvalidParameter("without TLS a server listens on loopback only")
+    if not 0 <= port <= _LARGEST_PORT:
+        raise InvalidParameter(f"a port is a number from 0 to {_LARGEST_PORT}, and 0 is any that is free")
     server = grpc.aio.server(options=_with(_SERVER_OPTIONS, options))
     names = [name for name, _ in services]
     for _, register in services:
@@ -140,6 +153,33 @@ def _bind(server: grpc.aio.Server, address: str, identity: Identity | None) -> i
             return server.add_insecure_port(address)
         return server.add_secure_port(address, identity.server_credentials())
     except RuntimeError as error:
-        raise Unreachable(
-            f"cannot listen on {address}; is the port in use? Choose another one, or 0 for any that is free"
-        ) from error
+        raise cannot_listen(address, _refusal(address)) from error
+
+
+def cannot_listen(address: str, refused: OSError | None) -> CannotListen:
+    """What to say when an address cannot be had, by what the system said."""
+    why = "the port is not to be had"
+    match refused:
+        case socket.gaierror():
+            why = "the host is not known here; 127.0.0.1 is this machine"
+        case OSError(errno=errno.EADDRINUSE):
+            why = "the port is in use by another process"
+        case OSError(errno=errno.EADDRNOTAVAIL):
+            why = "the host is not an address of this machine; 127.0.0.1 is"
+        case OSError(errno=errno.EACCES):
+            why = "ports below 1024 are for the superuser"
+    return CannotListen(f"cannot listen on {address}: {why}")
+
+
+def _refusal(address: str) -> OSError | None:
+    """What the system says about an address: gRPC does not hand it on."""
+    host, _, port = address.rpartition(":")
+    try:
+        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+        for family, kind, protocol, _, place in found:
+            with socket.socket(family, kind, protocol) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as gRPC does
+                probe.bind(place)
+    except OSError as error:
+        return error
+    return None

@@ -42,6 +42,7 @@ CODES: dict[type[errors.LocalDpError], grpc.StatusCode] = {
     errors.ShareMismatch: grpc.StatusCode.ABORTED,
     errors.MalformedReport: grpc.StatusCode.INVALID_ARGUMENT,
     errors.Unreachable: grpc.StatusCode.UNAVAILABLE,
+    errors.CannotListen: grpc.StatusCode.UNAVAILABLE,
     errors.DeadlineMissed: grpc.StatusCode.DEADLINE_EXCEEDED,
     errors.QuorumMissed: grpc.StatusCode.DEADLINE_EXCEEDED,
     errors.SignalTooWeak: grpc.StatusCode.FAILED_PRECONDITION,
@@ -73,18 +74,32 @@ def details(error: errors.LocalDpError) -> tuple[grpc.StatusCode, str, tuple[tup
 
 
 def error_of(failure: grpc.RpcError, peer: str) -> errors.LocalDpError:
-    """The library's error behind a failed call; what the peer said of itself, or that it did not answer."""
+    """The library's error behind a failed call, with the peer's name: what the peer said, or that it did not answer."""
     named = _named_error(failure)
     if named is not None:
-        return named
+        return errors.said_by(peer, named)
     code = failure.code()
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return errors.DeadlineMissed(f"{peer} did not answer in time")
     if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED):
-        return errors.Unreachable(f"{peer} cannot be reached")
+        return errors.Unreachable(f"{peer} cannot be reached{_why(failure)}")
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
         return errors.InvalidParameter(f"a message to or from {peer} is larger than a message may be")
     return errors.Unreachable(f"{peer} answered with an unexpected status {code.name}")
+
+
+def _why(failure: grpc.RpcError) -> str:
+    """What the own side's words about a failed connection mean; they are looked at, and not shown."""
+    told = str(getattr(failure, "details", str)() or "")
+    if not told.startswith("failed to connect"):
+        return ""
+    if "Hostname Verification Check failed" in told:
+        return ": its certificate is not of that name; it needs the host NAME.localdp.internal"
+    if "Tls handshake failed" in told:
+        return ": TLS could not be agreed on; does it have a certificate of the same authority?"
+    if "Socket closed" in told or "reset by peer" in told:
+        return ": it hangs up; does it want TLS? Show --identity"
+    return ""
 
 
 def _named_error(failure: grpc.RpcError) -> errors.LocalDpError | None:

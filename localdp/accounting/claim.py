@@ -6,6 +6,13 @@ from fractions import Fraction
 
 from localdp.accounting.epsilon import Epsilon
 
+_PERSON = "replacing one person's record"
+
+
+def neighbours(*, by_row: bool = False) -> str:
+    """What a promise hides: a person, or a row where a person may own several and each of them answers."""
+    return "replacing one row, of which one person may own several," if by_row else _PERSON
+
 
 class Strength(Enum):
     """Whether the promise holds against everybody or against polynomial-time adversaries only."""
@@ -25,7 +32,7 @@ class PrivacyClaim:
     against: str  # whose view the promise is about
     honest: str  # who must follow the protocol for the promise to hold
     delta: Fraction = Fraction(0)
-    neighbours: str = "replacing one person's record"  # what is hidden
+    neighbours: str = _PERSON  # what is hidden
 
     def statement(self) -> str:
         """The claim in plain words."""

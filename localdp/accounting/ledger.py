@@ -12,6 +12,9 @@ A report that goes to a second caller says nothing new about anybody, so nobody 
 went to is the person's to know.  So the repetition is taken as a charge of epsilon 0 under that caller's name, once for
 each caller and person: further repetitions leave no trace, or they would fill the ledger for free.
 
+Where several parties are asked together, each is first asked whether it would answer, so that nobody pays for a round that
+another party refuses: `require` raises what `charge` would raise at that moment, by the same code, and books nothing.
+
 Checked for every implementation by tests/contract/test_ledger.py.
 """
 
@@ -70,6 +73,10 @@ class Ledger(Protocol):
 
     def charge(self, charge: Charge) -> Receipt:
         """Take the charge, whole or not at all; not new when it was taken before and costs nothing now."""
+        ...
+
+    def require(self, charge: Charge) -> None:
+        """Refuse what `charge` would refuse now; nothing is taken, noted or written."""
         ...
 
     def spent(self) -> NDArray[np.int64]:
@@ -236,13 +243,21 @@ class MemoryLedger:
 
     def charge(self, charge: Charge) -> Receipt:
         """Take the charge, whole or not at all."""
-        charge = replace(charge, key=self._accounts.key_of(charge))
-        debtors = self._accounts.debtors(charge)
+        charge, debtors = self._examined(charge)
         if debtors is None:
             return Receipt(False, charge.key)
         self._accounts.take(as_noted(charge, debtors), debtors)
         return Receipt(not is_nobody(debtors), charge.key)
 
+    def require(self, charge: Charge) -> None:
+        """Refuse what `charge` would refuse now; nothing changes."""
+        self._examined(charge)
+
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""
         return self._accounts.spent()
+
+    def _examined(self, charge: Charge) -> tuple[Charge, Debtors | None]:
+        """The charge under its request's own key, and who would have to pay; raises where it is refused."""
+        charge = replace(charge, key=self._accounts.key_of(charge))
+        return charge, self._accounts.debtors(charge)

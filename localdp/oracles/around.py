@@ -64,6 +64,11 @@ class ReportsAround:
         return self.behind.people
 
     @property
+    def by_row(self) -> bool:
+        """Whether what is numbered is rows, somewhere, of which one person may own several."""
+        return self.behind.by_row
+
+    @property
     def bytes_moved(self) -> int:
         """Bytes of reports received so far, as packed."""
         return self.behind.bytes_moved

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.claim import PrivacyClaim, Strength, neighbours
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import LARGEST_SPLIT, SEED_BYTES, Cohort, Split
 from localdp.domains import Schema
@@ -111,6 +111,7 @@ class LocalOracle:
             Strength.PURE,
             "anybody outside the person's own party",
             "Nobody else has to be honest.",
+            neighbours=neighbours(by_row=self._reports.by_row),
         )
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:

@@ -3,18 +3,26 @@
 People are numbered through over all parties: first those of party 0, then those of party 1, and so on.  A call names
 a cohort of them and one request, and returns what the aggregator keeps of the reports.  Each party enforces its
 people's budgets; the oracle has no say in it.
+
+Nobody pays for a request that somebody refuses: of several parties each is first asked whether it would answer, and only if
+all would is anybody asked to (`require_granted`).  If a budget is spent by others in between, those who were asked before
+the one that refuses have paid.
+
+Checked in tests/contract/test_lr_oracle.py and tests/contract/test_granting.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.errors import InvalidParameter, UnknownIndex
+from localdp.errors import InvalidParameter, LocalDpError, UnknownIndex, said_by
 from localdp.oracles.party import Party, Request
 from localdp.randomizers.definition import Reports, TalliedRandomizer, Tally
+from localdp.sharing.collection import Contributor
 
 PEOPLE_PER_PART = 1 << 20  # drawn at a time, so that memory does not grow with the number of people
 
@@ -30,6 +38,11 @@ class LROracle(Protocol):
     @property
     def people(self) -> int:
         """How many people there are, over all parties."""
+        ...
+
+    @property
+    def by_row(self) -> bool:
+        """Whether what is numbered is rows, somewhere, of which one person may own several."""
         ...
 
     @property
@@ -70,6 +83,27 @@ def cohorts_by_party(cohort: Cohort, sizes: Sequence[int]) -> Iterator[tuple[int
         first += size
 
 
+@contextmanager
+def refusals_of(party: Party) -> Iterator[None]:
+    """A refusal says whose it is, as it does over a network."""
+    try:
+        yield
+    except LocalDpError as error:
+        raise said_by(f"party {party.name}", error) from error
+
+
+def require_granted(
+    parties: Sequence[Party],
+    parts: Sequence[tuple[int, Cohort]],
+    ask: Callable[[Party, Cohort], object],
+) -> None:
+    """Have every party say that it would answer, or raise the first refusal; of one alone the request itself is enough."""
+    if len(parts) > 1:
+        for number, part in parts:
+            with refusals_of(parties[number]):
+                ask(parties[number], part)
+
+
 class InProcessLROracle:
     """Parties in this process: for simulations, and as the reference that the gRPC oracle is compared with."""
 
@@ -78,6 +112,16 @@ class InProcessLROracle:
             raise InvalidParameter("an LR oracle needs at least one party, and all of one schema")
         self.parties = list(parties)
         self.bytes_moved = 0
+
+    @property
+    def contributors(self) -> tuple[Contributor, ...]:
+        """The parties, in order, and how many people each speaks for."""
+        return tuple(Contributor(party.name, party.people) for party in self.parties)
+
+    @property
+    def by_content(self) -> tuple[str, ...]:
+        """The parties that give the same question the same report, under whatever identifier."""
+        return tuple(party.name for party in self.parties if party.policy.by_content)
 
     @property
     def schema(self) -> Schema:
@@ -89,11 +133,18 @@ class InProcessLROracle:
         """How many people there are, over all parties."""
         return sum(party.people for party in self.parties)
 
+    @property
+    def by_row(self) -> bool:
+        """Whether what is numbered is rows, somewhere, of which one person may own several."""
+        return any(party.by_row for party in self.parties)
+
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
         """The reports of the cohort, party by party, through their packed form as on the wire."""
-        sizes = [party.people for party in self.parties]
-        for number, part in cohorts_by_party(cohort, sizes):
-            draw = self.parties[number].charged(request, part)
+        parts = list(cohorts_by_party(cohort, [party.people for party in self.parties]))
+        require_granted(self.parties, parts, lambda party, part: party.granted(request, part))
+        for number, part in parts:
+            with refusals_of(self.parties[number]):
+                draw = self.parties[number].charged(request, part)
             for some in part.parts(PEOPLE_PER_PART):
                 yield self._over_the_wire(request, draw(some))
 

@@ -29,6 +29,7 @@ class Policy:
     by_content: bool = (
         False  # the same question has the same report, whoever asks it and under whatever identifier
     )
+    colluding_servers: int = 0  # share servers that may work with the collector at no loss; this or more
     most_rows: int = 1  # that a person may own, where each row answers on its own share of the budget
 
     def require_caller(self, caller: str) -> None:
@@ -67,3 +68,10 @@ class Policy:
         """Refuse a collection that could be released too early."""
         if minimum_batch < self.minimum_batch:
             raise PolicyRefused(f"the minimum batch must be at least {self.minimum_batch}")
+
+    def require_withstanding(self, servers: int) -> None:
+        """Refuse a noise plan that keeps its promise against fewer colluding servers than the owner wants."""
+        if servers < self.colluding_servers:
+            raise PolicyRefused(
+                f"the noise plan must withstand {self.colluding_servers} colluding servers, not {servers}"
+            )

@@ -4,6 +4,10 @@ Rotation puts a new key in front.  A request that was first answered under an ol
 key, so its report stays the same; if that key was destroyed, the request is refused, because another report for the same
 charge would be a second look.
 
+The ledger also pins the records that a request was charged for, by a digest of them, and its owner shows the ledger to
+others.  So that digest has a key of its own, the same through all rotations: without it, whoever knows all records but one
+could try values for the last until the digest is right.
+
 The ledger knows a key by its label: its name and a digest of it.  A file of keys that was lost and made anew uses the old
 names again; by the digest its keys are told from the old ones, and do not answer for them.
 
@@ -28,6 +32,7 @@ class Secrets:
 
     current: str
     keys: Mapping[str, bytes] = field(repr=False)
+    pin: bytes = field(repr=False)  # the key that records are pinned with
     _labelled: Mapping[str, bytes] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -35,9 +40,13 @@ class Secrets:
             raise InvalidParameter("the current key is one of the keys")
         if any(len(key) != SECRET_BYTES for key in self.keys.values()):
             raise InvalidParameter(f"a party's secret key has {SECRET_BYTES} bytes")
-
         labelled = {_label(name, key): key for name, key in self.keys.items()}
         object.__setattr__(self, "_labelled", labelled)
+
+    @classmethod
+    def of(cls, key: bytes) -> Secrets:
+        """The secrets of a party that has one key, and never another."""
+        return cls("", {"": key}, derive_key(key, b"pin of records"))
 
     @property
     def label(self) -> str:

@@ -3,7 +3,7 @@
 Parties split their encoded answers into shares, one for each server, perhaps with proofs; the servers verify them,
 agree on the set of reports, add up what they hold, add noise and release; the sum of what they release is the noisy
 sum of the answers, entry by entry.  The error is the curator's, up to the noise plan's factor, and does not depend on
-n.
+n.  Nobody pays for a collection that one of the parties refuses (`lr.require_granted`).
 
 Checked in tests/contract/test_statistical_query_oracle.py and tests/unit/oracles/test_shared.py.
 """
@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.claim import PrivacyClaim, Strength, neighbours
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
@@ -34,7 +34,7 @@ from localdp.oracles.definition import (
     checked_round,
     checked_vectors,
 )
-from localdp.oracles.lr import cohorts_by_party
+from localdp.oracles.lr import cohorts_by_party, refusals_of, require_granted
 from localdp.oracles.party import Party
 from localdp.oracles.plans import Plan
 from localdp.queries.encoded import Query, encoding_of
@@ -77,6 +77,11 @@ class ShareServers(Protocol):
         ...
 
     @property
+    def by_row(self) -> bool:
+        """Whether what is numbered is rows, somewhere, of which one person may own several."""
+        ...
+
+    @property
     def servers(self) -> tuple[str, ...]:
         """Names of the share servers; the first one leads."""
         ...
@@ -91,7 +96,7 @@ class ShareServers(Protocol):
         ...
 
     def contribute(self, collection: Collection, cohort: Cohort) -> int:
-        """Have the parties upload the shares of a cohort of all people; returns how many reports were new."""
+        """Have the parties upload the shares of a cohort of all people, unless one refuses; returns how many were new."""
         ...
 
     def agree(self, collection: Collection) -> Holding:
@@ -148,6 +153,11 @@ class InProcessShareServers:
         return tuple(Contributor(party.name, party.people) for party in self._parties)
 
     @property
+    def by_row(self) -> bool:
+        """Whether what is numbered is rows, somewhere, of which one person may own several."""
+        return any(party.by_row for party in self._parties)
+
+    @property
     def servers(self) -> tuple[str, ...]:
         """Names of the share servers."""
         return tuple(server.name for server in self._servers)
@@ -163,10 +173,12 @@ class InProcessShareServers:
             server.open(collection)
 
     def contribute(self, collection: Collection, cohort: Cohort) -> int:
-        """Have each party split its answers and hand each server its share."""
-        new = 0
-        for number, part in cohorts_by_party(cohort, [party.people for party in self._parties]):
-            shares = self._parties[number].shared(collection, part)
+        """Have each party split its answers and hand each server its share, if none of them refuses."""
+        new, parts = 0, list(cohorts_by_party(cohort, [party.people for party in self._parties]))
+        require_granted(self._parties, parts, lambda party, part: party.granted_shares(collection, part))
+        for number, part in parts:
+            with refusals_of(self._parties[number]):
+                shares = self._parties[number].shared(collection, part)
             for block in part.parts(_BLOCKS_AT_ONCE * people_per_block(collection)):
                 rows = shares(block)
                 new += min(server.accept(one) for server, one in zip(self._servers, rows, strict=True))
@@ -230,7 +242,8 @@ class SharedOracle:
         """Computational, and dependent on the servers as the plan says."""
         against, honest = promise(self._plan, len(self._servers.servers))
         trust = f"{honest} {_LIES[self._tier]}"
-        return PrivacyClaim("shared", self.cost.epsilon_per_person, Strength.COMPUTATIONAL, against, trust)
+        spent, hidden = self.cost.epsilon_per_person, neighbours(by_row=self._servers.by_row)
+        return PrivacyClaim("shared", spent, Strength.COMPUTATIONAL, against, trust, neighbours=hidden)
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, each from a collection with its share of the round's epsilon."""

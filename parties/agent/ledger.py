@@ -22,7 +22,6 @@ tests/unit/parties/test_ledger_chain.py and tests/fault/.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -34,13 +33,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import Accounts, Charge, Receipt, as_noted, is_nobody
+from localdp.accounting.ledger import Accounts, Charge, Debtors, Receipt, as_noted, is_nobody
 from localdp.cohorts import Cohort, Split
 from localdp.errors import InvalidParameter, StorageFailed
 from localdp.framing import digest
+from parties.durable import BUSY_SECONDS, failure, open_synced, transaction
 
 SECONDS_PER_DAY = 86_400
-_BUSY_SECONDS = 30.0
 FIRST_LINK = bytes(32)
 _COLUMNS = "request, records, start, stop, seed, parts, part, cost_nanonats, purpose, caller, key_name, charged_at, chain"
 _LAYOUT = """
@@ -84,18 +83,16 @@ class SqliteLedger:
         *,
         owners: NDArray[np.int64] | None = None,
         limit_per_day: Epsilon | None = None,
+        index: str | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        """`index` is what its numbers stand for, as `parties.agent.people` has written down in the file."""
+        self._index = index
         self._accounts = Accounts(people, limit, owners, limit_per_day)
         self._clock = clock
         self._last = 0, 0, FIRST_LINK  # number, stamp and link of the last row that was booked
-        with storage_errors():
-            make_private(path)
-            self._file = sqlite3.connect(
-                path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            self._file.execute("PRAGMA journal_mode = WAL")
-            self._file.execute("PRAGMA synchronous = FULL")
+        with storage_errors(path):
+            self._file = open_synced(path)
             self._file.execute(_LAYOUT)
             require_whole(self._file)
             self._catch_up()
@@ -107,11 +104,8 @@ class SqliteLedger:
 
     def charge(self, charge: Charge) -> Receipt:
         """Take the charge, whole or not at all; when this returns, it is on disk."""
-        with storage_errors(), self._transaction():
-            self._catch_up()
-            charge = replace(charge, key=self._accounts.key_of(charge))
-            stamp = max(int(self._clock()), self._last[1])
-            debtors = self._accounts.debtors(charge, stamp // SECONDS_PER_DAY)
+        with storage_errors(), transaction(self._file):
+            charge, stamp, debtors = self._examined(charge)
             if debtors is None:
                 return Receipt(False, charge.key)
             charge = as_noted(charge, debtors)
@@ -119,6 +113,11 @@ class SqliteLedger:
         self._accounts.take(charge, debtors, stamp // SECONDS_PER_DAY)
         self._last = last
         return Receipt(not is_nobody(debtors), charge.key)
+
+    def require(self, charge: Charge) -> None:
+        """Refuse what `charge` would refuse now, under the same lock; nothing is written."""
+        with storage_errors(), transaction(self._file):
+            self._examined(charge)
 
     def last_state(self) -> bytes | None:
         """The state of the records at the last charge; None if there was none."""
@@ -136,16 +135,23 @@ class SqliteLedger:
         """Let go of the file."""
         self._file.close()
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._file.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._file.execute("COMMIT")
-        except BaseException:
-            if self._file.in_transaction:
-                self._file.execute("ROLLBACK")
-            raise
+    def _examined(self, charge: Charge) -> tuple[Charge, int, Debtors | None]:
+        """The charge under its request's own key, its stamp, and who would have to pay; raises where it is refused."""
+        self._catch_up()
+        self._require_index()
+        charge = replace(charge, key=self._accounts.key_of(charge))
+        stamp = max(int(self._clock()), self._last[1])
+        return charge, stamp, self._accounts.debtors(charge, stamp // SECONDS_PER_DAY)
+
+    def _require_index(self) -> None:
+        """Somebody may have opened the file meanwhile under another configuration."""
+        if self._index is None:
+            return
+        meaning = self._file.execute("SELECT meaning FROM indices").fetchone()
+        if meaning is None or meaning[0] != self._index:
+            raise StorageFailed(
+                "the numbers in the ledger were given another meaning since this agent was started; start it again"
+            )
 
     def _insert(self, charge: Charge, stamp: int) -> tuple[int, int, bytes]:
         split = charge.cohort.split
@@ -202,16 +208,10 @@ def require_whole(file: sqlite3.Connection) -> None:
         raise StorageFailed("the rows of the ledger are not numbered from 1")
 
 
-def make_private(path: Path) -> None:
-    """A new ledger is for its owner's eyes; SQLite gives its companion files the same mode."""
-    if not path.exists():
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-
-
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """A ledger to look at; it is neither made nor changed."""
-    with storage_errors():
-        file = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
+    with storage_errors(path):
+        file = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
         file.execute("SELECT count(*) FROM charges")
         return file
 
@@ -247,8 +247,9 @@ def link_after(before: bytes, charge: Charge, stamp: int) -> bytes:
 
 
 @contextmanager
-def storage_errors() -> Iterator[None]:
+def storage_errors(path: Path | None = None) -> Iterator[None]:
+    """Whatever goes wrong with the file, as one error of ours."""
     try:
         yield
     except (sqlite3.Error, OSError, OverflowError) as error:
-        raise StorageFailed(f"the ledger could not be read or written ({type(error).__name__})") from error
+        raise failure("the ledger", path, error) from error

@@ -38,7 +38,7 @@ FORMAT = "localdp register v1"
 def entries_of(path: Path) -> list[Entry]:
     """All rows of a ledger, each checked against the one before."""
     if not path.is_file():
-        raise StorageFailed(f"there is no ledger at {path}")
+        raise StorageFailed(f"there is no ledger at {path}; a new agent gets one by `localdp agent init`")
     file = open_for_reading(path)
     try:
         require_whole(file)

@@ -23,7 +23,7 @@ from localdp.randomness.keys import derive_key
 from parties.agent.config import AgentConfig, Dial
 from parties.agent.data import load_table
 from parties.agent.ledger import SqliteLedger, open_for_reading
-from parties.agent.people import number_people
+from parties.agent.people import Index, number_people, pin_indices
 from parties.agent.secret_file import FILE_NAME, SecretFile, load_secrets, make_secrets
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.agent.unfinished import is_unfinished, making, require_finished
@@ -44,7 +44,7 @@ def init_storage(config: AgentConfig) -> Path:
     if not is_unfinished(config.storage) and _holds_something(config.storage):
         raise InvalidParameter(f"{config.storage} holds an agent's state already; it is not overwritten")
     load_table(
-        config.data, config.schema, config.person, config.rows
+        config.data, config.declared, config.person, config.rows
     )  # bad data is refused before keys are made
     with making(config.storage):
         made = (config.storage / FILE_NAME).exists()
@@ -53,8 +53,11 @@ def init_storage(config: AgentConfig) -> Path:
     return config.storage
 
 
-def party_of(config: AgentConfig) -> Party:
-    """The party: records, keys, ledger and policy.  A ledger that is missing is never replaced by an empty one."""
+def party_of(config: AgentConfig, *, write: bool = True) -> Party:
+    """The party: records, keys, ledger and policy.  A ledger that is missing is never replaced by an empty one.
+
+    Whoever only looks, beside an agent that may be running, does not `write`: then new people are not numbered for good.
+    """
     ledger_path = config.storage / LEDGER_NAME
     require_finished(config.storage)
     if not ledger_path.is_file():
@@ -63,7 +66,7 @@ def party_of(config: AgentConfig) -> Party:
             "If this agent is new, run `localdp agent init`"
         )
     open_for_reading(ledger_path).close()  # an emptied file, too, would forget
-    party, ledger = _opened(config, load_secrets(config.storage))
+    party, ledger = _opened(config, load_secrets(config.storage), write)
     _require_same_places(config, party, ledger.last_state())
     return party
 
@@ -72,13 +75,22 @@ def _holds_something(storage: Path) -> bool:
     return (storage / LEDGER_NAME).exists() or (storage / FILE_NAME).exists()
 
 
-def _opened(config: AgentConfig, secrets: SecretFile) -> tuple[Party, SqliteLedger]:
+def _opened(config: AgentConfig, secrets: SecretFile, write: bool = True) -> tuple[Party, SqliteLedger]:
     """The party on its table and its ledger, whose file is made if it is not there."""
     ledger_path = config.storage / LEDGER_NAME
-    numbering = functools.partial(number_people, ledger_path, derive_key(secrets.signing, b"people"))
-    records, ownership = load_table(config.data, config.schema, config.person, config.rows, numbering)
+    pin_indices(ledger_path, _index(config), write=write)
+    key = derive_key(secrets.signing, b"people")
+    numbering = functools.partial(number_people, ledger_path, key, write=write)
+    records, ownership = load_table(config.data, config.declared, config.person, config.rows, numbering)
     ledger = _ledger(config, records.people, ownership)
     return Party(config.name, records, secrets.secrets, ledger, policy_of(config), ownership), ledger
+
+
+def _index(config: AgentConfig) -> Index:
+    """What the ledger keeps budgets by."""
+    if config.person is None:
+        return "row"
+    return "row of a person" if config.rows == "each" else "person"
 
 
 def _ledger(config: AgentConfig, rows: int, ownership: Ownership | None) -> SqliteLedger:
@@ -92,6 +104,7 @@ def _ledger(config: AgentConfig, rows: int, ownership: Ownership | None) -> Sqli
         config.budget,
         owners=ownership.owners if ownership is not None and each else None,
         limit_per_day=config.budget_per_day,
+        index=_index(config),
     )
 
 
@@ -101,7 +114,9 @@ def _ledger_of_rows(config: AgentConfig, most: int, rows: int, ownership: Owners
         raise InvalidRecord(f"{config.data}: somebody has more than data.most_rows = {most} rows")
     per_day = config.budget_per_day.divided_by(most) if config.budget_per_day is not None else None
     limit = config.budget.divided_by(most)
-    ledger = SqliteLedger(config.storage / LEDGER_NAME, rows, limit, limit_per_day=per_day)
+    ledger = SqliteLedger(
+        config.storage / LEDGER_NAME, rows, limit, limit_per_day=per_day, index=_index(config)
+    )
     if int(ledger.spent().max()) > limit.nanonats:
         ledger.close()
         raise InvalidParameter(
@@ -112,13 +127,20 @@ def _ledger_of_rows(config: AgentConfig, most: int, rows: int, ownership: Owners
 
 def _require_same_places(config: AgentConfig, party: Party, charged: bytes | None) -> None:
     """Refuse a changed table in which a budget could pass from one person to another."""
-    moves = config.person is None or config.rows == "each"
-    if charged in (None, party.state()) or config.fixed_order or not moves:
+    if charged in (None, party.state()) or config.fixed_order or _index(config) == "person":
         return
-    raise InvalidRecord(
+    told = (
         f"{config.data} changed since it was last asked about, and budgets are kept by the place of a row. "
-        'Name the column that says whose row it is (data.person, with rows = "one" or "sample"), '
-        "or say data.fixed_order = true if every row is still the same person's"
+    )
+    if config.person is None:
+        raise InvalidRecord(
+            told
+            + "Bring the old table back, or say data.fixed_order = true if every row is still the same person's. "
+            "An agent that knows people by a column (data.person) has to be told so before it is first asked"
+        )
+    raise InvalidRecord(
+        told
+        + 'Bring the old table back. Where tables change, use rows = "sample", from the first question on'
     )
 
 
@@ -131,6 +153,7 @@ def policy_of(config: AgentConfig) -> Policy:
         columns=config.columns,
         aggregators=config.aggregators,
         by_content=config.by_content,
+        colluding_servers=config.colluding_servers,
         most_rows=config.most_rows or 1,
     )
 
@@ -138,7 +161,9 @@ def policy_of(config: AgentConfig) -> Policy:
 def identity_of(config: AgentConfig) -> Identity | None:
     """The certificate, where there is one; without it nobody can be told from anybody."""
     if config.tls is not None:
-        return load_identity(config.tls)
+        identity = load_identity(config.tls)
+        identity.require_speaks_for(config.name)
+        return identity
     for address in (config.address, config.dial.coordinator if config.dial is not None else None):
         if address is not None and not is_loopback(address):
             raise InvalidParameter(

@@ -18,6 +18,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from localdp.errors import InvalidParameter
 from localdp.oracles.secrets import SECRET_BYTES, Secrets
+from localdp.randomness.keys import derive_key
+from parties.durable import make_private_directory
 
 FILE_NAME = "secrets.json"
 
@@ -39,8 +41,8 @@ def make_secrets(directory: Path) -> SecretFile:
     path = directory / FILE_NAME
     if path.exists():
         raise InvalidParameter(f"{path} exists already; it is not overwritten")
-    directory.mkdir(parents=True, exist_ok=True)
-    made = SecretFile(Secrets("key-1", {"key-1": os.urandom(SECRET_BYTES)}), os.urandom(32))
+    make_private_directory(directory)
+    made = _file_of("key-1", {"key-1": os.urandom(SECRET_BYTES)}, os.urandom(32))
     _write(path, made)
     return made
 
@@ -55,7 +57,7 @@ def load_secrets(directory: Path) -> SecretFile:
     try:
         data = json.loads(path.read_text())
         keys = {str(name): bytes.fromhex(key) for name, key in data["keys"].items()}
-        return SecretFile(Secrets(data["current"], keys), bytes.fromhex(data["signing"]))
+        return _file_of(data["current"], keys, bytes.fromhex(data["signing"]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         # Without the text: it could quote a key.
         raise InvalidParameter(f"{path} is not a file of secret keys ({type(error).__name__})") from None
@@ -65,9 +67,14 @@ def rotate_secrets(directory: Path) -> SecretFile:
     """A new key for new requests; the old ones stay, for requests that were answered with them."""
     old = load_secrets(directory)
     name = f"key-{1 + max(_number(name) for name in old.secrets.keys)}"
-    rotated = SecretFile(Secrets(name, {**old.secrets.keys, name: os.urandom(SECRET_BYTES)}), old.signing)
+    rotated = _file_of(name, {**old.secrets.keys, name: os.urandom(SECRET_BYTES)}, old.signing)
     _write(directory / FILE_NAME, rotated)
     return rotated
+
+
+def _file_of(current: str, keys: dict[str, bytes], signing: bytes) -> SecretFile:
+    """Records are pinned by a key that no rotation changes."""
+    return SecretFile(Secrets(current, keys, derive_key(signing, b"pin of records")), signing)
 
 
 def _number(name: str) -> int:

@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 
 import grpc
 
+from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from localdp.errors import DeadlineMissed
+from localdp.errors import DeadlineMissed, InvalidParameter
 from localdp.oracles.party import Draw, Party, Request, Shares
 from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection
@@ -81,6 +82,8 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
                 budget_nanonats=self._party.ledger.limit.nanonats,
                 largest_request_nanonats=self._party.policy.largest_epsilon.nanonats,
                 share_servers=list(self._peers),
+                by_row=self._party.by_row,
+                by_content=self._party.policy.by_content,
             )
 
     @streaming
@@ -102,10 +105,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         """Upload shares to every server of the collection."""
         caller = peer_name(context) or ""
         with self._observer.call("Contribute", caller) as call:
-            collection = codec.collection_from_wire(request.collection)
-            cohort = codec.cohort_from_wire(request.cohort)
-            call.about(collection.digest, cohort.stop - cohort.start, collection.epsilon, collection.query)
-            require_known(self._peers, collection)
+            collection, cohort = self._collected(call, request)
             shares = await self._work(context, lambda: self._party.shared(collection, cohort, caller))
             channels = [self._channel(name) for name in collection.servers]
             outcomes = await upload(
@@ -120,15 +120,48 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         """Shares for every server of the collection, each of which only that server can read."""
         caller = peer_name(context) or ""
         with self._observer.call("ContributeSealed", caller) as call:
-            collection = codec.collection_from_wire(request.collection)
-            cohort = codec.cohort_from_wire(request.cohort)
-            call.about(collection.digest, cohort.stop - cohort.start, collection.epsilon, collection.query)
-            require_known(self._peers, collection, sealed=True)
+            collection, cohort = self._collected(call, request, sealed=True)
             shares = await self._work(context, lambda: self._party.shared(collection, cohort, caller))
             async for blocks in self._blocks(context, collection, cohort, shares):
                 for number, block in enumerate(blocks):
                     sealed = sealed_to_wire(block, collection.servers[number], collection.keys[number])
                     yield pb.ContributeSealedResponse(server=number, upload=sealed)
+
+    @answering
+    async def Quote(self, request: pb.QuoteRequest, context: Context) -> pb.QuoteResponse:  # noqa: N802
+        """What a call would charge each person, if it would be answered now; nothing is charged."""
+        with self._observer.call("Quote", peer_name(context) or "") as call:
+            price = await self._work(context, self._granted(call, request))
+            return pb.QuoteResponse(epsilon_nanonats=price.nanonats)
+
+    def _granted(self, call: Call, request: pb.QuoteRequest) -> Callable[[], Epsilon]:
+        """The question to the party, decoded within the bounds of the call that it is about."""
+        match request.WhichOneof("call"):
+            case "randomize":
+                asked, people = codec.request_from_wire(request.randomize)
+                _note(call, asked, people)
+                return lambda: self._party.granted(asked, people, call.caller)
+            case "contribute":
+                collection, cohort = self._collected(call, request.contribute)
+            case "contribute_sealed":
+                collection, cohort = self._collected(call, request.contribute_sealed, sealed=True)
+            case _:
+                raise InvalidParameter("a quote is about one call, of a kind that this agent knows")
+        return lambda: self._party.granted_shares(collection, cohort, call.caller)
+
+    def _collected(
+        self,
+        call: Call,
+        request: pb.ContributeRequest | pb.ContributeSealedRequest,
+        *,
+        sealed: bool = False,
+    ) -> tuple[Collection, Cohort]:
+        """What is collected from whom, by share servers that the party knows."""
+        collection = codec.collection_from_wire(request.collection)
+        cohort = codec.cohort_from_wire(request.cohort)
+        call.about(collection.digest, cohort.stop - cohort.start, collection.epsilon, collection.query)
+        require_known(self._peers, collection, sealed=sealed)
+        return collection, cohort
 
     async def _blocks(
         self, context: Context, collection: Collection, cohort: Cohort, shares: Shares
@@ -138,8 +171,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
             yield await self._work(context, functools.partial(shares, part))
 
     def _charged(self, call: Call, asked: Request, cohort: Cohort) -> Draw:
-        people = cohort.stop - cohort.start  # before a split: who is in its part takes memory to find out
-        call.about(asked.digest(asked.query), people, asked.randomizer.epsilon, asked.query)
+        _note(call, asked, cohort)
         return self._party.charged(asked, cohort, call.caller)
 
     async def _work(self, context: Context, job: Callable[[], _Result]) -> _Result:
@@ -153,8 +185,14 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
 
     def _channel(self, server: str) -> grpc.aio.Channel:
         if server not in self._channels:
-            self._channels[server] = open_aio_channel(self._peers[server].address, self._identity)
+            # With TLS it must be that server, and not anybody with a certificate: all shares together are the records.
+            self._channels[server] = open_aio_channel(self._peers[server].address, self._identity, server)
         return self._channels[server]
+
+
+def _note(call: Call, asked: Request, cohort: Cohort) -> None:
+    people = cohort.stop - cohort.start  # before a split: who is in its part takes memory to find out
+    call.about(asked.digest(asked.query), people, asked.randomizer.epsilon, asked.query)
 
 
 def _counted(server: str, outcome: int | grpc.RpcError) -> int:

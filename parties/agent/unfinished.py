@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from localdp.errors import InvalidParameter
+from parties.durable import make_private_directory
 
 MARK = "init.unfinished"
 
@@ -34,7 +35,7 @@ def require_finished(directory: Path) -> None:
 @contextmanager
 def making(directory: Path) -> Iterator[None]:
     """Keep the mark until the block has ended well; only one process makes a directory at a time."""
-    directory.mkdir(parents=True, exist_ok=True)
+    make_private_directory(directory)
     handle = os.open(directory / MARK, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         _lock(handle, directory)

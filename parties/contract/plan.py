@@ -1,6 +1,6 @@
 """What a check of the contract asks, of whom, and what it costs them: fixed, and told, before anything is spent.
 
-The people stand in a row.  The first ones, `crowd`, answer every ordinary request once.  The others stand in four equal
+The people stand in a row.  The first ones, `crowd`, answer every ordinary request once.  The others stand in five equal
 blocks, each of which one clause spends to the last nanonat.
 """
 
@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass
 from fractions import Fraction
 
-from localdp.accounting.epsilon import NANONATS_PER_NAT, Epsilon
+from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, NANONATS_PER_NAT, Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import CategoryDomain, IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter
@@ -28,7 +28,7 @@ from localdp.randomizers.one_bit import OneBitRandomizer
 LEAST_PEOPLE = 512  # fewer, and the law would be seen too dimly
 LARGEST_CROWD = 200_001
 LARGEST_BLOCK = 1000
-BLOCKS = ("budget", "channel", "retry", "rush")
+BLOCKS = ("budget", "channel", "retry", "rush", "quote")
 MOST_PAYMENTS = 256  # to spend a budget
 GRID = 16
 _QUARTER = "clip(0.25)"
@@ -57,6 +57,11 @@ class Plan:
     def payment(self) -> int:
         """The largest single payment out of a budget, in nanonats."""
         return min(self.largest, _LARGEST_PAYMENT)
+
+    @property
+    def allows_no_more(self) -> bool:
+        """Whether the announced largest can be raised by a thousandth and is still an epsilon."""
+        return self.largest < LARGEST_EPSILON_NATS * NANONATS_PER_NAT * 99 // 100
 
     @property
     def cost_of_crowd(self) -> Epsilon:

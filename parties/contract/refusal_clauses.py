@@ -96,16 +96,11 @@ def epsilons(subject: Subject, plan: Plan) -> str:
         message.randomizer.one_bit.epsilon_nanonats = nanonats
         message.randomizer.one_bit.resolution = 1
         require_refused(f"an epsilon of {nanonats} nanonats", subject.send(message), _PARAMETER)
-    if plan.largest < _largest_one_bit():
+    if plan.allows_no_more:
         over = Epsilon(plan.largest + max(1000, plan.largest >> 10))
         reply = subject.ask(plan.request("too much", "true", OneBitRandomizer(over)), Cohort(0, 1))
         require_refused(f"epsilon {over}, beyond what was announced", reply, _POLICY)
     return "zero, huge, and beyond the announced largest"
-
-
-def _largest_one_bit() -> int:
-    """Below this an epsilon can be raised by a thousandth and is still one."""
-    return LARGEST_EPSILON_NATS * NANONATS_PER_NAT * 99 // 100
 
 
 def randomizers(subject: Subject, plan: Plan) -> str:

@@ -11,7 +11,14 @@ import grpc
 
 from localdp.errors import InvalidParameter, LocalDpError
 from parties import codec
-from parties.contract import budget_clauses, law_clauses, refusal_clauses, report_clauses, serving_clauses
+from parties.contract import (
+    budget_clauses,
+    law_clauses,
+    quote_clauses,
+    refusal_clauses,
+    report_clauses,
+    serving_clauses,
+)
 from parties.contract.clause import Clause, Finding, Verdict
 from parties.contract.plan import Plan, plan_of
 from parties.contract.subject import Broken, Subject
@@ -26,6 +33,7 @@ CLAUSES: tuple[Clause, ...] = (
     *law_clauses.CLAUSES,
     *refusal_clauses.CLAUSES,
     *budget_clauses.CLAUSES,
+    *quote_clauses.CLAUSES,
     *serving_clauses.LAST,
 )
 

@@ -43,6 +43,7 @@ class Reply:
     reason: str = ""  # of the google.rpc.ErrorInfo of our domain; empty without one
     text: str = ""
     parts: tuple[pb.RandomizeResponse, ...] = ()
+    price: int = 0  # that a quote told, in nanonats
 
     @property
     def name(self) -> str:
@@ -128,6 +129,18 @@ class Subject:
         """A message that no `Request` can express, to its end."""
         people = max(0, message.cohort.stop - message.cohort.start)
         return self.ended(self.stub.Randomize(message, timeout=self.timeout), people)
+
+    def quote(self, message: pb.RandomizeRequest) -> Reply:
+        """Whether a message would be answered."""
+        return self.quoted(pb.QuoteRequest(randomize=message))
+
+    def quoted(self, request: pb.QuoteRequest) -> Reply:
+        """How a call of Quote ended."""
+        try:
+            told = self.stub.Quote(request, timeout=self.timeout)
+        except grpc.RpcError as failure:
+            return self.refused(reply_of(failure))
+        return Reply(grpc.StatusCode.OK, price=told.epsilon_nanonats)
 
     def refused(self, reply: Reply) -> Reply:
         """Remember a refusal: what all of them said is looked at in the end."""

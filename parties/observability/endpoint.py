@@ -13,9 +13,9 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 
-from localdp.errors import InvalidParameter, Unreachable
+from localdp.errors import InvalidParameter
 from parties.observability.metrics import CONTENT_TYPE
-from parties.serving import is_loopback
+from parties.serving import cannot_listen, is_loopback
 
 _LARGEST_HEAD = 1 << 13
 _SECONDS = 5.0
@@ -38,7 +38,7 @@ async def metrics_served(address: str, exposition: Callable[[], str]) -> AsyncIt
     try:
         server = await asyncio.start_server(answer, host.strip("[]"), int(port), limit=_LARGEST_HEAD)
     except OSError as error:
-        raise Unreachable(f"cannot serve metrics on {address}; is the port in use?") from error
+        raise cannot_listen(address, error) from error
     async with server:
         yield f"{host}:{server.sockets[0].getsockname()[1]}"
 

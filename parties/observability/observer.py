@@ -148,6 +148,10 @@ class WatchedLedger:
             self._observer.charged(charge.cost)
         return receipt
 
+    def require(self, charge: Charge) -> None:
+        """Refuse what `charge` would refuse now."""
+        self._ledger.require(charge)
+
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""
         return self._ledger.spent()

@@ -22,7 +22,7 @@ from localdp.oracles.party import Request
 from localdp.randomizers.definition import TalliedRandomizer, Tally, tally_packed
 from parties import codec
 from parties.coordinator import MOST_CALLS
-from parties.identity import Identity
+from parties.identity import Identity, role_of
 from parties.serving import open_aio_channel
 from parties.status import error_of, reason
 from parties.wire.v1 import oracle_pb2_grpc
@@ -37,13 +37,13 @@ class Channels:
 
     def __init__(self, identity: Identity | None = None) -> None:
         self._identity = identity
-        self._open: dict[str, grpc.aio.Channel] = {}
+        self._open: dict[tuple[str, str], grpc.aio.Channel] = {}
 
-    def to(self, address: str) -> grpc.aio.Channel:
-        """The channel to an address."""
-        if address not in self._open:
-            self._open[address] = open_aio_channel(address, self._identity)
-        return self._open[address]
+    def to(self, name: str, address: str) -> grpc.aio.Channel:
+        """The channel to whoever has that name, at an address."""
+        if (name, address) not in self._open:
+            self._open[name, address] = open_aio_channel(address, self._identity, role_of(name))
+        return self._open[name, address]
 
     async def __aenter__(self) -> Channels:
         return self
@@ -53,9 +53,16 @@ class Channels:
 
 
 async def fan_out(
-    items: Sequence[_Item], work: Work[_Item, _Result], deadline: float, window: int = MOST_CALLS
+    items: Sequence[_Item],
+    work: Work[_Item, _Result],
+    deadline: float,
+    window: int = MOST_CALLS,
+    named: Callable[[_Item], str] = lambda item: "a party",
 ) -> list[_Result | LocalDpError]:
-    """The outcome of every item, in order: its result, or why there is none.  Ends at the deadline, a loop time."""
+    """The outcome of every item, in order: its result, or why there is none.  Ends at the deadline, a loop time.
+
+    What gRPC says is told of whoever the item names.
+    """
     loop = asyncio.get_running_loop()
     outcomes: list[_Result | LocalDpError] = [DeadlineMissed("not done at the deadline") for _ in items]
     waiting = iter(range(len(items)))
@@ -64,7 +71,7 @@ async def fan_out(
         for place in waiting:
             windows = math.ceil((len(items) - place) / window)
             until = loop.time() + (deadline - loop.time()) / windows
-            outcomes[place] = await _outcome(work, items[place], until)
+            outcomes[place] = await _outcome(work, items[place], until, named)
 
     workers = [asyncio.create_task(worker()) for _ in range(min(window, len(items)))]
     try:
@@ -79,7 +86,9 @@ async def fan_out(
     return outcomes
 
 
-async def _outcome(work: Work[_Item, _Result], item: _Item, until: float) -> _Result | LocalDpError:
+async def _outcome(
+    work: Work[_Item, _Result], item: _Item, until: float, named: Callable[[_Item], str]
+) -> _Result | LocalDpError:
     try:
         async with asyncio.timeout_at(until):
             return await work(item, until)
@@ -88,7 +97,7 @@ async def _outcome(work: Work[_Item, _Result], item: _Item, until: float) -> _Re
     except LocalDpError as error:
         return error
     except grpc.RpcError as failure:
-        return error_of(failure, "a party")
+        return error_of(failure, named(item))
 
 
 def reason_of(error: LocalDpError) -> str:

@@ -54,8 +54,18 @@ def enrol_peers(
 
     How many people those hold is not known, so they count as parties only, and no answer is about them.
     """
-    outcomes = asyncio.run(_introductions(peers, identity))
     refused: dict[str, Headcount] = {}
+    for _, error in enrolling(roster, peers, identity):
+        refused[reason_of(error)] = refused.get(reason_of(error), Headcount()) + Headcount(1, 0)
+    return refused
+
+
+def enrolling(
+    roster: Roster, peers: Sequence[Peer], identity: Identity | None = None
+) -> list[tuple[Peer, LocalDpError]]:
+    """The same; returns each who could not be enrolled, and why."""
+    outcomes = asyncio.run(_introductions(peers, identity))
+    refused: list[tuple[Peer, LocalDpError]] = []
     for peer, outcome in zip(peers, outcomes, strict=True):
         try:
             if isinstance(outcome, LocalDpError):
@@ -67,7 +77,7 @@ def enrol_peers(
             digest = schema_digest(schema)
             roster.enrol(Enrolled(described.name, peer.address, described.people, digest, servers), schema)
         except LocalDpError as error:
-            refused[reason_of(error)] = refused.get(reason_of(error), Headcount()) + Headcount(1, 0)
+            refused.append((peer, error))
     return refused
 
 
@@ -85,7 +95,9 @@ async def _standing(parties: Sequence[Enrolled], identity: Identity | None) -> l
     async with Channels(identity) as channels:
 
         async def check(party: Enrolled, until: float) -> None:
-            await require_live(channels.to(party.address), party.name, party.schema_digest, until)
+            await require_live(
+                channels.to(party.name, party.address), party.name, party.schema_digest, until
+            )
 
         return await fan_out(parties, check, asyncio.get_running_loop().time() + ENROL_SECONDS)
 
@@ -96,10 +108,11 @@ async def _introductions(
     async with Channels(identity) as channels:
 
         async def introduce(peer: Peer, until: float) -> tuple[Any, Schema]:
-            channel = channels.to(peer.address)
+            channel = channels.to(peer.name, peer.address)
             return await Persistence().result_of(lambda: _introduced(channel, until), until)
 
-        return await fan_out(peers, introduce, asyncio.get_running_loop().time() + ENROL_SECONDS)
+        deadline = asyncio.get_running_loop().time() + ENROL_SECONDS
+        return await fan_out(peers, introduce, deadline, named=lambda peer: f"party {peer.name}")
 
 
 async def _introduced(channel: grpc.aio.Channel, until: float) -> tuple[Any, Schema]:

@@ -90,7 +90,9 @@ class Roster:
                     (json.dumps(schema.to_data()),),
                 )
             if self.schema != schema:
-                raise SchemaDiffers(f"party {party.name} has other columns than the enrolled parties")
+                raise SchemaDiffers(
+                    f"party {party.name} has other columns than the enrolled parties: {self.schema.difference(schema)}"
+                )
             file.execute(
                 "INSERT INTO parties (name, address, people, schema_digest, share_servers)"
                 " VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET address = excluded.address,"

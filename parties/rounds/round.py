@@ -76,6 +76,9 @@ class Rounds:
         self._identifiers = identifiers
         self._step = step
         self._persistence = Persistence(patience or Patience())
+        self.refusals: dict[
+            str, LocalDpError
+        ] = {}  # of the latest run, by party: for whoever operates the roster
 
     @property
     def repeated(self) -> int:
@@ -128,7 +131,8 @@ class Rounds:
     def _run(self, plan: Plan, quorum: Quorum, deadline_seconds: float) -> RoundResult:
         answered = self.journal.tallies(plan)
         waiting = [part for part in plan.parts if part.party not in answered]
-        reasons = asyncio.run(_Fan(self, plan).asked(waiting, deadline_seconds))
+        self.refusals = asyncio.run(_Fan(self, plan).asked(waiting, deadline_seconds))
+        reasons = {party: reason_of(error) for party, error in self.refusals.items()}
         _require_quorum(plan, quorum, self.journal.tallies(plan), reasons)
         self.journal.close(plan, reasons)
         self._step("ended")
@@ -146,16 +150,16 @@ class _Fan:
         self._addresses = {party.name: party.address for party in rounds.roster.enrolled()}
         self._received: asyncio.Queue[tuple[str, Tally] | None] = asyncio.Queue()
 
-    async def asked(self, parts: list[Part], seconds: float) -> dict[str, str]:
+    async def asked(self, parts: list[Part], seconds: float) -> dict[str, LocalDpError]:
         """Ask until all have answered or the time is over; returns why whoever is missing is missing."""
         deadline = asyncio.get_running_loop().time() + seconds
         writer = asyncio.create_task(self._write())
         async with Channels(self._rounds._identity) as self._channels:
-            outcomes = await fan_out(parts, self._one, deadline)
+            outcomes = await fan_out(parts, self._one, deadline, named=lambda part: f"party {part.party}")
             await self._received.put(None)
             await writer
         return {
-            part.party: reason_of(outcome)
+            part.party: outcome
             for part, outcome in zip(parts, outcomes, strict=True)
             if isinstance(outcome, LocalDpError)
         }
@@ -171,7 +175,7 @@ class _Fan:
         return True
 
     async def _answered(self, part: Part, until: float) -> Tally:
-        channel = self._channels.to(self._addresses[part.party])
+        channel = self._channels.to(part.party, self._addresses[part.party])
         await require_live(channel, part.party, self._plan.schema_digest, until)
         self._rounds._step("asking")
         return await ask(channel, self._plan.request, part.cohort, part.people, until)

@@ -6,15 +6,13 @@ the coordinator anyway.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from localdp.errors import StorageFailed
+from parties.durable import failure, open_synced, transaction
 
-_BUSY_SECONDS = 30.0
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS parties (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -61,29 +59,16 @@ class Storage:
     """The open file.  One thread uses it at a time; several processes may."""
 
     def __init__(self, path: Path) -> None:
-        with storage_errors():
-            if not path.exists():  # for its owner's eyes; SQLite gives its companion files the same mode
-                path.parent.mkdir(parents=True, exist_ok=True)
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-            self.file = sqlite3.connect(
-                path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            self.file.execute("PRAGMA journal_mode = WAL")
-            self.file.execute("PRAGMA synchronous = FULL")
+        with storage_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.file = open_synced(path)
             self.file.executescript(_LAYOUT)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """All of it or nothing; on disk when the block has ended."""
-        with storage_errors():
-            self.file.execute("BEGIN IMMEDIATE")
-            try:
-                yield self.file
-                self.file.execute("COMMIT")
-            except BaseException:
-                if self.file.in_transaction:
-                    self.file.execute("ROLLBACK")
-                raise
+        with storage_errors(), transaction(self.file):
+            yield self.file
 
     def close(self) -> None:
         """Let go of the file."""
@@ -91,9 +76,9 @@ class Storage:
 
 
 @contextmanager
-def storage_errors() -> Iterator[None]:
+def storage_errors(path: Path | None = None) -> Iterator[None]:
     """What goes wrong with the file, as an error of the library."""
     try:
         yield
     except (sqlite3.Error, OSError, OverflowError) as error:
-        raise StorageFailed(f"the journal could not be read or written ({type(error).__name__})") from error
+        raise failure("the journal", path, error) from error

@@ -61,6 +61,11 @@ class RemoteShareServers:
         return self._parties.contributors
 
     @property
+    def by_row(self) -> bool:
+        """Whether what is numbered is rows, somewhere, of which one person may own several."""
+        return self._parties.by_row
+
+    @property
     def repeated(self) -> int:
         """How many calls were sent again so far, because a server was away."""
         return self._channels.persistence.repeated
@@ -92,7 +97,7 @@ class RemoteShareServers:
         if not self._relayed:
             sizes = [party.people for party in self.contributors]
             most = BLOCKS_PER_CALL * people_per_block(collection)
-            return sum(self._parties.contribute(collection, part) for part in pieces(cohort, sizes, most))
+            return self._parties.contribute(collection, *pieces(cohort, sizes, most))
         counted = [0] * len(self.servers)
         for sealed in self._parties.sealed(collection, cohort):
             if sealed.server >= len(self.servers):

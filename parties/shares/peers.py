@@ -36,9 +36,14 @@ class SharePeer:
 
 
 def require_known(peers: Mapping[str, SharePeer], collection: Collection, *, sealed: bool = False) -> None:
-    """Refuse servers that the party did not choose, keys that are not theirs, and sealing to keys that it does not know."""
+    """Refuse other servers than the party chose, keys that are not theirs, and sealing to keys that it does not know.
+
+    All of them take part: who chose five, because of five one will be honest, did not choose any two of them.
+    """
     if any(server not in peers for server in collection.servers):
         raise InvalidParameter("the collection names a share server that this party does not upload to")
+    if len(collection.servers) < len(peers):
+        raise PolicyRefused(f"this party splits its answers over all of its {len(peers)} share servers")
     known = [peers[server].key for server in collection.servers]
     if collection.keys and any(
         own not in (None, key) for own, key in zip(known, collection.keys, strict=True)

@@ -37,6 +37,8 @@ async def serve_share_server(
         raise InvalidParameter(
             "a share server has a name, and listens at an address such as 127.0.0.1:7001"
         )
+    if identity is not None:
+        identity.require_speaks_for(name)
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -28,6 +28,7 @@ from localdp.sharing.blocks import Positions, Rows, pack_positions, rows_from, u
 from localdp.sharing.collection import MOST_PEOPLE, Collection
 from localdp.sharing.storage import Holding, Job, Kept, Release, Upload
 from parties import codec
+from parties.durable import failure, make_private, transaction
 from parties.shares.messages import mask_from_wire, mask_to_wire
 from parties.wire.v1 import collection_pb2
 
@@ -79,9 +80,8 @@ class SqliteStorage:
 
         What is not `synced` outlives the process and not the machine: for simulations.
         """
-        with storage_errors():
-            if not path.exists():
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+        with storage_errors(path):
+            make_private(path)
             self._file = sqlite3.connect(path, timeout=1.0, isolation_level=None, check_same_thread=False)
             try:
                 self._file.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
@@ -223,15 +223,8 @@ class SqliteStorage:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with storage_errors():
-            self._file.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._file.execute("COMMIT")
-            except BaseException:
-                if self._file.in_transaction:
-                    self._file.execute("ROLLBACK")
-                raise
+        with storage_errors(), transaction(self._file):
+            yield
 
 
 def _packed(elements: Sequence[int]) -> bytes:
@@ -254,12 +247,11 @@ def _job(number: int, data: bytes, accepted: bytes) -> Job:
 
 
 @contextmanager
-def storage_errors() -> Iterator[None]:
+def storage_errors(path: Path | None = None) -> Iterator[None]:
     """Whatever goes wrong with the file, as one error of ours."""
     try:
         yield
     except LocalDpError:
         raise
     except (sqlite3.Error, OSError, OverflowError, ValueError, DecodeError) as error:
-        reason = type(error).__name__
-        raise StorageFailed(f"the share server's state could not be read or written ({reason})") from error
+        raise failure("the share server's state", path, error) from error

@@ -24,7 +24,8 @@ from tests.contract.conftest import PARTIES, PEOPLE
 from tests.contract.test_lr_oracle import COHORTS, EVERY_SHAPE, QUERIES, reports_of, request_of
 from tests.support.people import KEYRING, ONE, PLENTY, parties_of, population
 
-PROMISE = Promise(Epsilon.requested(2))
+PROMISE = Promise(Epsilon.requested(2), requests=10_000, minimum_cohort=50)
+MIXED_COHORTS = [cohort for cohort in COHORTS if cohort.stop - cohort.start > 1]
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +65,10 @@ def test_a_shuffler_says_how_many_there_are_what_may_be_asked_and_what_it_promis
     assert mixer.people == PEOPLE
     assert mixer.schema == population(PEOPLE).schema
     assert mixer.promise == PROMISE
+    assert mixer.hiding == PEOPLE
 
 
-@pytest.mark.parametrize("cohort", COHORTS)
+@pytest.mark.parametrize("cohort", MIXED_COHORTS)
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_reports_are_those_of_the_parties_in_another_order(
     here: Shuffler, running: Simulation, query: str, cohort: Cohort
@@ -141,6 +143,14 @@ def test_a_report_that_is_too_revealing_for_its_cohort_is_refused_everywhere(mix
         tally_of(mixer, request, Cohort(0, PEOPLE))
     with pytest.raises(TooFewReports):
         tally_of(mixer, Request(b"alone-----------", "smoker", OneBitRandomizer(ONE * 3, 1)), Cohort(7, 8))
+
+
+@pytest.mark.parametrize(
+    "cohort", [Cohort(7, 8), Cohort(0, 49), Cohort(0, PEOPLE, Split(bytes(16), 100, 0))]
+)
+def test_a_request_about_few_is_refused_everywhere(mixer: Mixer, cohort: Cohort) -> None:
+    with pytest.raises(TooFewReports, match="at least 50 people"):
+        tally_of(mixer, request_of("smoker", "few"), cohort)
 
 
 def test_an_oracle_on_either_gives_the_same_answer(here: Shuffler, running: Simulation) -> None:

@@ -45,6 +45,9 @@ class DyingLedger:
             os.kill(os.getpid(), signal.SIGKILL)
         return taken
 
+    def require(self, charge: Charge) -> None:
+        self._ledger.require(charge)
+
     def spent(self) -> NDArray[np.int64]:
         return self._ledger.spent()
 
@@ -86,7 +89,7 @@ def _sound(party: Party) -> Party:
 
 def _fresh_coins(party: Party) -> Party:
     """Broken: a key of its own for every run of the process."""
-    secrets = FreshSecrets("", {"": os.urandom(32)})
+    secrets = FreshSecrets("", {"": os.urandom(32)}, bytes(32))
     return Party(party.name, party.records, secrets, party.ledger, party.policy)
 
 

@@ -70,7 +70,7 @@ def _party(role: AgentRole, variant: str, fuse: Fuse) -> Party:
     if variant == "charge-after-reply":
         party.ledger = OwedLedger(party.ledger)
     if variant == "fresh-coins":
-        secrets = FreshSecrets("", {"": os.urandom(32)})
+        secrets = FreshSecrets("", {"": os.urandom(32)}, bytes(32))
         party = Party(party.name, party.records, secrets, party.ledger, party.policy)
     return party
 

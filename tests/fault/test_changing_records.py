@@ -89,7 +89,7 @@ def test_every_distinct_permanent_answer_was_paid_for(randomizer: MemoisedUnary 
 def test_a_permanent_answer_after_a_rotation_is_paid_for_again() -> None:
     ledger, old, new = MemoryLedger(PEOPLE, PLENTY), b"o" * 32, b"n" * 32
     first, second = table(3, 0), table(3, 1)  # the same values, but other records
-    keys = [Secrets("1", {"1": old}), Secrets("2", {"1": old, "2": new})]
+    keys = [Secrets("1", {"1": old}, bytes(32)), Secrets("2", {"1": old, "2": new}, bytes(32))]
     reports = [
         party(records, ledger, secrets).randomize(asking(number), EVERYBODY)
         for number, (records, secrets) in enumerate([(first, keys[0]), (second, keys[1])])
@@ -117,7 +117,7 @@ def test_second_rounds_share_no_coins_between_states_requests_or_keys(
     monkeypatch.setattr("localdp.oracles.party.LanedSource", Watched)
     monkeypatch.setattr(Watched, "keys", [])
     ledger, old, new = MemoryLedger(PEOPLE, PLENTY), b"o" * 32, b"n" * 32
-    secrets = [Secrets("1", {"1": old}), Secrets("2", {"2": new, "1": old})]
+    secrets = [Secrets("1", {"1": old}, bytes(32)), Secrets("2", {"2": new, "1": old}, bytes(32))]
     for state, number in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]:
         keys = secrets[state == 2]
         party(table(3, state), ledger, keys).randomize(asking(number), EVERYBODY)

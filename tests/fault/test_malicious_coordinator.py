@@ -310,6 +310,9 @@ class _NoLedger:
     def charge(self, charge: object) -> Any:
         raise AssertionError
 
+    def require(self, charge: object) -> None:
+        raise AssertionError
+
     def spent(self) -> Any:
         return np.zeros(PEOPLE, np.int64)
 

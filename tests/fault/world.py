@@ -65,7 +65,7 @@ class Owner:
     by_content: bool = False
     clock: Clock = field(default_factory=Clock)
     table: int = 0
-    secrets: Secrets = Secrets("key-1", {"key-1": KEYRING.party(0)})
+    secrets: Secrets = Secrets("key-1", {"key-1": KEYRING.party(0)}, bytes(32))
     rotations: int = 1
 
     def __post_init__(self) -> None:
@@ -76,7 +76,7 @@ class Owner:
         self.rotations += 1
         name = f"key-{self.rotations}"
         kept = {} if destroy else self.secrets.keys
-        self.secrets = Secrets(name, {**kept, name: KEYRING.party(self.rotations)})
+        self.secrets = Secrets(name, {**kept, name: KEYRING.party(self.rotations)}, bytes(32))
 
 
 class DiskLedger(SqliteLedger):

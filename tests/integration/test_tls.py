@@ -9,7 +9,7 @@ import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +136,26 @@ def test_an_identity_of_another_authority_is_not_talked_to(deployment: Deploymen
         deployment.parties(deployment.identity("analyst", "others"))
 
 
+def test_another_role_at_a_partys_address_is_not_taken_for_the_party(deployment: Deployment) -> None:
+    analyst = deployment.identity("analyst")
+    with pytest.raises(Unreachable):
+        RemoteParties([Peer("mallory", deployment.agent)], 20, analyst)
+
+
+@pytest.mark.parametrize("command", ["agent", "share-server"])
+def test_nobody_starts_with_the_certificate_of_somebody_else(
+    deployment: Deployment, tmp_path: Path, command: str
+) -> None:
+    keys = deployment.directory / "keys" / "mallory"
+    if command == "agent":
+        write_agent(tmp_path, people=4, more=f'[tls]\ndirectory = "{keys}"\n')
+        succeeded(tmp_path, "agent", "init", "agent.toml")
+        told = failed(tmp_path, "agent", "run", "agent.toml")
+    else:
+        told = failed(tmp_path, "share-server", "run", "--name", "server-0", "--tls", str(keys))
+    assert told["error_code"] == "invalid_parameter" and "'mallory'" in told["message"]
+
+
 def test_without_a_certificate_there_is_no_answer(deployment: Deployment) -> None:
     with pytest.raises(Unreachable):
         deployment.parties(None)
@@ -201,6 +221,31 @@ def test_nobody_uploads_shares_in_the_name_of_another_party(deployment: Deployme
         assert isinstance(error_of(failure, "server-0"), PolicyRefused)
         counted = asyncio.run(uploaded(deployment.servers[0], deployment.identity("clinic")))
         assert counted == PEOPLE
+
+
+def test_a_party_uploads_to_no_other_role_than_the_share_server_that_it_chose(
+    deployment: Deployment, tmp_path: Path
+) -> None:
+    first, second = deployment.servers
+    swapped = f'server-0 = "{second.address}"\nserver-1 = "{first.address}"\n'
+    config = write_agent(
+        tmp_path,
+        people=PEOPLE,
+        more=f'[tls]\ndirectory = "{deployment.directory}/keys/clinic"\n[share_servers]\n{swapped}',
+    )
+    succeeded(tmp_path, "agent", "init", "agent.toml")
+    analyst = deployment.identity("analyst")
+    with (
+        stage(tmp_path) as made,
+        running(made, config) as (_, address),
+        closing(RemoteParties([Peer("clinic", address)], 20, analyst)) as parties,
+        closing(RemoteShareServers(parties, deployment.servers, 20, analyst)) as servers,
+    ):
+        asked = replace(collection(), collection_id=b"swapped servers!")
+        servers.open(asked)
+        with pytest.raises(Unreachable):
+            servers.contribute(asked, EVERYBODY)
+        assert {holding.reports for holding in servers.holdings(asked)} == {0}
 
 
 def test_a_collection_is_released_for_whoever_opened_it(deployment: Deployment) -> None:

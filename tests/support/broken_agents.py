@@ -121,6 +121,35 @@ class IgnoresRange(Party):
         return lambda part: draw(Cohort(0, part.size()))
 
 
+class ChargesQuotes(Party):
+    """Takes the question for the request."""
+
+    def granted(self, request: Request, cohort: Cohort, caller: str = "") -> Epsilon:
+        self.charged(request, cohort, caller)
+        return request.randomizer.epsilon
+
+
+class QuotesTooLittle(Party):
+    """Says half of the price."""
+
+    def granted(self, request: Request, cohort: Cohort, caller: str = "") -> Epsilon:
+        return Epsilon(super().granted(request, cohort, caller).nanonats // 2)
+
+
+class GrantsEverything(Party):
+    """Says yes to whatever it can read."""
+
+    def granted(self, request: Request, cohort: Cohort, caller: str = "") -> Epsilon:
+        return request.randomizer.epsilon
+
+
+class ForgetsPayments(MemoryLedger):
+    """Quotes a repeated request as if it were new."""
+
+    def require(self, charge: Charge) -> None:
+        super().require(replace(charge, request=os.urandom(32)))
+
+
 class NeverCharges(MemoryLedger):
     """Answers for ever."""
 
@@ -415,4 +444,8 @@ BROKEN_AGENTS = (
     _service("C21", ChecksThenCharges),
     _ledger("C22", AnswersInPart),
     _service("C23", ContributesToAnybody),
+    _party("C24", ChargesQuotes),
+    _party("C24", QuotesTooLittle),
+    _ledger("C24", ForgetsPayments),
+    _party("C25", GrantsEverything),
 )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger, Receipt
 from localdp.cohorts import Cohort
-from localdp.oracles.party import Party
+from localdp.oracles.party import Bill, Party
 from localdp.oracles.secrets import Secrets
 from parties.agent.ledger import SECONDS_PER_DAY
 from tests.fault.operations import PEOPLE
@@ -49,6 +49,9 @@ class OwedLedger:
         self._owed.append(charge)
         return Receipt(True, charge.key)
 
+    def require(self, charge: Charge) -> None:
+        self._ledger.require(charge)
+
     def settle(self) -> None:
         """Take what is owed."""
         while self._owed:
@@ -73,7 +76,7 @@ def forgets(owner: Owner) -> Party:
 def fresh_coins(owner: Owner) -> Party:
     """The coins come from a fresh seed at every start."""
     whole = sound(owner)
-    secrets = FreshSecrets("", {"": os.urandom(32)})
+    secrets = FreshSecrets("", {"": os.urandom(32)}, bytes(32))
     return Party(whole.name, whole.records, secrets, whole.ledger, whole.policy)
 
 
@@ -132,9 +135,9 @@ def ignores_records(owner: Owner) -> Party:
 class FreeForMemory(Party):
     """Broken: takes a permanent answer for the price of one report."""
 
-    def _charge(self, name: bytes, table: object, cohort: Cohort, cost: Epsilon, *rest: str) -> bytes:
-        cheap = Epsilon(cost.nanonats // 2) if any("memoised" in text for text in rest) else cost
-        return super()._charge(name, table, cohort, cheap, *rest)  # type: ignore[arg-type]
+    def _charge(self, bill: Bill, cohort: Cohort) -> bytes:
+        cheap = Epsilon(bill.cost.nanonats // 2) if "memoised" in bill.purpose else bill.cost
+        return super()._charge(replace(bill, cost=cheap), cohort)
 
 
 def cheap_memory(owner: Owner) -> Party:

@@ -3,26 +3,62 @@
 | in the document | here |
 |---|---|
 | a block with title="NAME" | is written to the file NAME |
-| a block of `sh` | is run, every line of it; a failing line fails the document |
+| a block of `sh` | is run, every line of it, unless it is in `EXEMPT`; a failing line fails the document |
 | a line that ends with `# exit code N` | must end with that code |
 | a line that ends with ` &` | runs in the background; the block after it begins when all it listens at is open |
-| any other block | is only read |
+| a line whose comment says `until Ctrl-C` | runs in the background, too; `parties up` is awaited |
+| a block of `toml` without a title | is a part of the page's configuration, or an experiment, and is read as one |
+| a block of `python` without a title | is run by tests/integration/test_documents.py |
+| any other block | is only read; if there are commands in it, it is in `EXEMPT` |
 
-Ports of the form 7xxx on loopback are replaced by free ones, so that documents can be run beside each other.
+Ports of the form 7xxx on loopback are replaced by free ones, so that documents can be run beside each other.  `.venv` and
+`examples` are there as in a checkout.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.processes import COMMAND, Stage
+from tests.support.processes import COMMAND, ROOT, Stage
 
+# Blocks with commands that are not typed here, by page and first line, and why not.
+_SETS_UP = "sets up the environment that this runs in"
+EXEMPT = {
+    ("README.md", "make demo"): _SETS_UP,
+    ("README.md", "make check"): "what runs the tests, and what runs beside them",
+    ("docs/index.md", "$ make demo"): _SETS_UP,
+    ("docs/index.md", "$ pip install ."): "tests/integration/test_packaging.py installs it",
+    ("docs/tutorial.md", "$ make demo"): _SETS_UP,
+    (
+        "docs/command-line.md",
+        "$ localdp --install-completion",
+    ): "tests/integration/test_completion.py does it",
+    ("docs/howto-own-data.md", "$ localdp agent init"): "docs/tutorial.md does it step by step",
+    ("docs/keys.md", "localdp keys rotate"): "docs/agents.md does it",
+    (
+        "docs/contract.md",
+        "localdp contract",
+    ): "of somebody else's agent: tests/integration/test_contract_command.py",
+    (
+        "docs/noise.md",
+        "$ localdp shared explain",
+    ): "shows its output: tests/integration/test_documents.py compares it",
+    (
+        "docs/shuffling.md",
+        "$ localdp shuffler run",
+    ): "for another machine: tests/integration/test_shuffler.py",
+}
+_BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_COMMAND = re.compile(r"^(?:\$ )?(?:\.venv/bin/)?(?:localdp|make|pip|python)\s", re.MULTILINE)
 _FILE = re.compile(r'^```\w+ title="([\w.-]+)"\n(.*?)^```', re.DOTALL | re.MULTILINE)
-_SHELL = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_BACKGROUND = re.compile(r" &(\s+#.*)?$")
+_KEPT = re.compile(r"^(.*\S)\s+#.*until Ctrl-C")
 _CODE = re.compile(r"^(.*\S)\s+# exit code (\d+)$")
 _PORT = re.compile(r"\b7\d{3}\b(?=[\"'#\s,;]|$)|(?<=/)7\d{3}(?=/)|(?<=127\.0\.0\.1:)7\d{3}")
 _LISTENING = """
@@ -33,6 +69,7 @@ for port in {ports}; do
     done
 done
 """
+_UP = "\nfor _ in $(seq 600); do if [ -e out/parties.json ]; then break; fi; sleep 0.1; done"
 
 
 def files(document: str) -> dict[str, str]:
@@ -40,17 +77,55 @@ def files(document: str) -> dict[str, str]:
     return dict(_FILE.findall(document))
 
 
-def shell_blocks(document: str) -> list[str]:
-    """What the document tells the reader to type."""
-    return _SHELL.findall(document)
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block of a page."""
+
+    page: str
+    language: str
+    title: str
+    text: str
+
+    @property
+    def exempt(self) -> str | None:
+        """Why it is not typed, if it is not."""
+        return next(
+            (
+                why
+                for (page, first), why in EXEMPT.items()
+                if page == self.page and self.text.startswith(first)
+            ),
+            None,
+        )
+
+    @property
+    def has_commands(self) -> bool:
+        """Whether somebody might type it."""
+        return self.language == "sh" or (
+            self.language in ("", "console", "text", "bash", "shell")
+            and _COMMAND.search(self.text) is not None
+        )
 
 
-def script(document: str) -> str:
+def blocks_of(document: str, page: str = "") -> list[Block]:
+    """All fenced blocks of a page."""
+    found = _BLOCK.findall(document)
+    return [Block(page, language, more.strip(), text) for language, more, text in found]
+
+
+def shell_blocks(document: str, page: str = "") -> list[str]:
+    """What the document tells the reader to type, and is typed."""
+    return [
+        block.text for block in blocks_of(document, page) if block.language == "sh" and not block.exempt
+    ]
+
+
+def script(document: str, page: str = "") -> str:
     """All of it, for bash."""
     parts = ["set -euo pipefail", "trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT"]
-    for block in shell_blocks(document):
+    for block in shell_blocks(document, page):
         parts += [_line(line) for line in block.splitlines()]
-        background = [line for line in block.splitlines() if line.endswith(" &")]
+        background = [line for line in block.splitlines() if _BACKGROUND.search(line)]
         wanted = [port for line in background for port in _listened(line, document)]
         if wanted:
             parts.append(_LISTENING.format(ports=" ".join(wanted)))
@@ -59,6 +134,8 @@ def script(document: str) -> str:
 
 def _line(line: str) -> str:
     """A line of the document; one that is to fail says so in the document itself."""
+    if kept := _KEPT.match(line):
+        return f"{kept[1]} &" + (_UP if " parties up" in line else "")
     matched = _CODE.match(line)
     if matched is None:
         return line
@@ -91,10 +168,11 @@ def _configured(document: str) -> list[tuple[str, list[str]]]:
 def run(document: Path, made: Stage, seconds: float) -> subprocess.CompletedProcess[str]:
     """Run a document in the directory of a stage, and return how it ended."""
     text = with_free_ports(document.read_text())
+    _like_a_checkout(made.directory)
     for name, content in files(text).items():
         (made.directory / name).write_text(content)
     return subprocess.run(
-        ["bash", "-c", script(text)],
+        ["bash", "-c", script(text, page_name(document))],
         cwd=made.directory,
         env={**made.environment, "PATH": f"{COMMAND.parent}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
@@ -102,6 +180,27 @@ def run(document: Path, made: Stage, seconds: float) -> subprocess.CompletedProc
         timeout=seconds,
         check=False,
     )
+
+
+def pages() -> list[Path]:
+    """Every page of the project."""
+    found = [ROOT.glob("*.md")] + [
+        (ROOT / room).rglob("*.md")
+        for room in ("docs", "examples", "notebooks", "protos", "benchmarks", "tests")
+    ]
+    return sorted(path for room in found for path in room)
+
+
+def page_name(document: Path) -> str:
+    """A page as the register names it."""
+    return str(document.relative_to(ROOT)) if document.is_relative_to(ROOT) else document.name
+
+
+def _like_a_checkout(directory: Path) -> None:
+    """What pages of a checkout count on; results of the examples are not to land in the real one."""
+    (directory / ".venv").mkdir(exist_ok=True)
+    (directory / ".venv/bin").symlink_to(COMMAND.parent)
+    shutil.copytree(ROOT / "examples", directory / "examples", ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def with_free_ports(document: str) -> str:

@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from parties.experiments.running import run_experiment
+from parties.report.experiment import write_experiment_report
+from parties.report.experiment.files import stories_in
+from parties.report.experiment.story import Story
 from tests.support.experiments import experiment
+
+Results = dict[str, Any]
 
 # At epsilon 4 the budget does not suffice, and the shuffled model is refused throughout: somebody is missing.
 TEXT = """[data]
@@ -86,3 +91,13 @@ def attack() -> dict[str, Any]:
         "logarithmic": True,
     }
     return {"name": "averaging", "title": "Averaging", "panels": [panel], "notes": ["a note"]}
+
+
+def page_of(directory: Path, data: Any, name: str = "results.json") -> str:
+    """The report of one file of results."""
+    return write_experiment_report(written(directory, name, data)).read_text()
+
+
+def story_of(directory: Path, data: Any, name: str = "results.json") -> Story:
+    """What is read from one file of results."""
+    return stories_in(written(directory, name, data))[0]

@@ -7,9 +7,14 @@ from localdp.accounting.ledger import MemoryLedger
 from localdp.cohorts import Cohort
 from localdp.domains import BitDomain, Ownership, Records, Schema
 from localdp.errors import BudgetExhausted, InvalidParameter, InvalidRecord
+from localdp.oracles.local import LocalOracle
+from localdp.oracles.lr import InProcessLROracle
 from localdp.oracles.party import Party, Request
 from localdp.oracles.policy import Policy
+from localdp.oracles.shared import InProcessShareServers
+from localdp.oracles.shuffler import Shuffler
 from localdp.randomizers.one_bit import binary_randomized_response
+from localdp.randomness.hazmat import SeededSource
 from tests.support.people import KEYRING, ONE
 
 OWNERS = np.array([0, 0, 0, 1, 2, 2], np.int64)
@@ -88,6 +93,23 @@ def test_the_owner_of_a_row_is_part_of_what_pins_the_records() -> None:
         for rows in ("sample", "each")
     }
     assert len(states) == 4
+
+
+@pytest.mark.parametrize(
+    ("rows", "hidden"), [("sample", "one person's record"), ("each", "one row, of which")]
+)
+def test_a_promise_says_whether_it_is_about_a_person_or_a_row(rows: str, hidden: str) -> None:
+    reports = InProcessLROracle([party(rows, 10)])
+    oracle = LocalOracle(reports, ONE, SeededSource(1))
+    oracle.answer(["ill"])
+    assert f"replacing {hidden}" in oracle.claim.statement()
+    shares = InProcessShareServers(reports.parties, [])
+    assert shares.by_row is reports.by_row is (rows == "each")
+
+
+def test_nobody_hides_among_their_own_rows() -> None:
+    with pytest.raises(InvalidParameter, match="whose every row answers"):
+        Shuffler(InProcessLROracle([party("each", 10)]), SeededSource(1))
 
 
 @pytest.mark.parametrize("owners", [[], [1, 1], [0, 2], [0, 1, 0]])

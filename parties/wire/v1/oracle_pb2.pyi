@@ -17,32 +17,38 @@ class DescribeRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class DescribeResponse(_message.Message):
-    __slots__ = ("name", "people", "schema", "budget_nanonats", "largest_request_nanonats", "share_servers")
+    __slots__ = ("name", "people", "schema", "budget_nanonats", "largest_request_nanonats", "share_servers", "by_row", "by_content")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PEOPLE_FIELD_NUMBER: _ClassVar[int]
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     BUDGET_NANONATS_FIELD_NUMBER: _ClassVar[int]
     LARGEST_REQUEST_NANONATS_FIELD_NUMBER: _ClassVar[int]
     SHARE_SERVERS_FIELD_NUMBER: _ClassVar[int]
+    BY_ROW_FIELD_NUMBER: _ClassVar[int]
+    BY_CONTENT_FIELD_NUMBER: _ClassVar[int]
     name: str
     people: int
     schema: _schema_pb2.Schema
     budget_nanonats: int
     largest_request_nanonats: int
     share_servers: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ..., schema: _Optional[_Union[_schema_pb2.Schema, _Mapping]] = ..., budget_nanonats: _Optional[int] = ..., largest_request_nanonats: _Optional[int] = ..., share_servers: _Optional[_Iterable[str]] = ...) -> None: ...
+    by_row: bool
+    by_content: bool
+    def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ..., schema: _Optional[_Union[_schema_pb2.Schema, _Mapping]] = ..., budget_nanonats: _Optional[int] = ..., largest_request_nanonats: _Optional[int] = ..., share_servers: _Optional[_Iterable[str]] = ..., by_row: _Optional[bool] = ..., by_content: _Optional[bool] = ...) -> None: ...
 
 class RandomizeRequest(_message.Message):
-    __slots__ = ("request_id", "query", "randomizer", "cohort")
+    __slots__ = ("request_id", "query", "randomizer", "cohort", "mixed")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     RANDOMIZER_FIELD_NUMBER: _ClassVar[int]
     COHORT_FIELD_NUMBER: _ClassVar[int]
+    MIXED_FIELD_NUMBER: _ClassVar[int]
     request_id: bytes
     query: _query_pb2.Query
     randomizer: _randomizer_pb2.Randomizer
     cohort: _cohort_pb2.Cohort
-    def __init__(self, request_id: _Optional[bytes] = ..., query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., randomizer: _Optional[_Union[_randomizer_pb2.Randomizer, _Mapping]] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ...) -> None: ...
+    mixed: bool
+    def __init__(self, request_id: _Optional[bytes] = ..., query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., randomizer: _Optional[_Union[_randomizer_pb2.Randomizer, _Mapping]] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ..., mixed: _Optional[bool] = ...) -> None: ...
 
 class RandomizeResponse(_message.Message):
     __slots__ = ("reports", "packed")
@@ -75,6 +81,22 @@ class ContributeSealedResponse(_message.Message):
     server: int
     upload: _share_server_pb2.UploadSealedRequest
     def __init__(self, server: _Optional[int] = ..., upload: _Optional[_Union[_share_server_pb2.UploadSealedRequest, _Mapping]] = ...) -> None: ...
+
+class QuoteRequest(_message.Message):
+    __slots__ = ("randomize", "contribute", "contribute_sealed")
+    RANDOMIZE_FIELD_NUMBER: _ClassVar[int]
+    CONTRIBUTE_FIELD_NUMBER: _ClassVar[int]
+    CONTRIBUTE_SEALED_FIELD_NUMBER: _ClassVar[int]
+    randomize: RandomizeRequest
+    contribute: ContributeRequest
+    contribute_sealed: ContributeSealedRequest
+    def __init__(self, randomize: _Optional[_Union[RandomizeRequest, _Mapping]] = ..., contribute: _Optional[_Union[ContributeRequest, _Mapping]] = ..., contribute_sealed: _Optional[_Union[ContributeSealedRequest, _Mapping]] = ...) -> None: ...
+
+class QuoteResponse(_message.Message):
+    __slots__ = ("epsilon_nanonats",)
+    EPSILON_NANONATS_FIELD_NUMBER: _ClassVar[int]
+    epsilon_nanonats: int
+    def __init__(self, epsilon_nanonats: _Optional[int] = ...) -> None: ...
 
 class ContributeResponse(_message.Message):
     __slots__ = ("counted",)

@@ -60,6 +60,11 @@ class LocalRandomizerOracleServiceStub:
                 request_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedRequest.SerializeToString,
                 response_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedResponse.FromString,
                 _registered_method=True)
+        self.Quote = channel.unary_unary(
+                '/parties.wire.v1.LocalRandomizerOracleService/Quote',
+                request_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.QuoteRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.QuoteResponse.FromString,
+                _registered_method=True)
 
 
 class LocalRandomizerOracleServiceServicer:
@@ -101,6 +106,17 @@ class LocalRandomizerOracleServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Quote(self, request, context):
+        """Whether one of the calls above would be answered now. Charges nothing, draws nothing and leaves no trace in the ledger; what
+        would be refused is refused here, with the same error. It holds for that moment: others may spend the budget in between. A
+        call that was paid for would be answered, also after the budget is spent. Where a person's budget is one sum over several
+        rows, an agent leaves the budget and the number of people out: for free they would tell which rows are one person's. Who
+        asks several parties asks all of them this first, so that nobody pays for what another party refuses.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LocalRandomizerOracleServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -123,6 +139,11 @@ def add_LocalRandomizerOracleServiceServicer_to_server(servicer, server):
                     servicer.ContributeSealed,
                     request_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedRequest.FromString,
                     response_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedResponse.SerializeToString,
+            ),
+            'Quote': grpc.unary_unary_rpc_method_handler(
+                    servicer.Quote,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.QuoteRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.QuoteResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -239,6 +260,33 @@ class LocalRandomizerOracleService:
             '/parties.wire.v1.LocalRandomizerOracleService/ContributeSealed',
             parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedRequest.SerializeToString,
             parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Quote(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/parties.wire.v1.LocalRandomizerOracleService/Quote',
+            parties_dot_wire_dot_v1_dot_oracle__pb2.QuoteRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_oracle__pb2.QuoteResponse.FromString,
             options,
             channel_credentials,
             insecure,

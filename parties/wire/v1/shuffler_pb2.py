@@ -26,7 +26,7 @@ from parties.wire.v1 import oracle_pb2 as parties_dot_wire_dot_v1_dot_oracle__pb
 from parties.wire.v1 import schema_pb2 as parties_dot_wire_dot_v1_dot_schema__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eparties/wire/v1/shuffler.proto\x12\x0fparties.wire.v1\x1a\x1cparties/wire/v1/oracle.proto\x1a\x1cparties/wire/v1/schema.proto\"\x19\n\x17\x44\x65scribeShufflerRequest\"\x96\x01\n\x18\x44\x65scribeShufflerResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06people\x18\x02 \x01(\x04\x12\'\n\x06schema\x18\x03 \x01(\x0b\x32\x17.parties.wire.v1.Schema\x12\x18\n\x10\x65psilon_nanonats\x18\x04 \x01(\x04\x12\x19\n\x11\x64\x65lta_trillionths\x18\x05 \x01(\x04\"D\n\x0eShuffleRequest\x12\x32\n\x07request\x18\x01 \x01(\x0b\x32!.parties.wire.v1.RandomizeRequest\"2\n\x0fShuffleResponse\x12\x0f\n\x07reports\x18\x01 \x01(\r\x12\x0e\n\x06packed\x18\x02 \x01(\x0c\x32\xca\x01\n\x0fShufflerService\x12g\n\x10\x44\x65scribeShuffler\x12(.parties.wire.v1.DescribeShufflerRequest\x1a).parties.wire.v1.DescribeShufflerResponse\x12N\n\x07Shuffle\x12\x1f.parties.wire.v1.ShuffleRequest\x1a .parties.wire.v1.ShuffleResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eparties/wire/v1/shuffler.proto\x12\x0fparties.wire.v1\x1a\x1cparties/wire/v1/oracle.proto\x1a\x1cparties/wire/v1/schema.proto\"\x19\n\x17\x44\x65scribeShufflerRequest\"\xf2\x01\n\x18\x44\x65scribeShufflerResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06people\x18\x02 \x01(\x04\x12\'\n\x06schema\x18\x03 \x01(\x0b\x32\x17.parties.wire.v1.Schema\x12\x18\n\x10\x65psilon_nanonats\x18\x04 \x01(\x04\x12\x19\n\x11\x64\x65lta_trillionths\x18\x05 \x01(\x04\x12\x19\n\x11\x63olluding_parties\x18\x06 \x01(\r\x12\x15\n\rhiding_people\x18\x07 \x01(\x04\x12\x10\n\x08requests\x18\x08 \x01(\r\x12\x16\n\x0eminimum_cohort\x18\t \x01(\x04\"D\n\x0eShuffleRequest\x12\x32\n\x07request\x18\x01 \x01(\x0b\x32!.parties.wire.v1.RandomizeRequest\"2\n\x0fShuffleResponse\x12\x0f\n\x07reports\x18\x01 \x01(\r\x12\x0e\n\x06packed\x18\x02 \x01(\x0c\x32\xca\x01\n\x0fShufflerService\x12g\n\x10\x44\x65scribeShuffler\x12(.parties.wire.v1.DescribeShufflerRequest\x1a).parties.wire.v1.DescribeShufflerResponse\x12N\n\x07Shuffle\x12\x1f.parties.wire.v1.ShuffleRequest\x1a .parties.wire.v1.ShuffleResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,11 +36,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DESCRIBESHUFFLERREQUEST']._serialized_start=111
   _globals['_DESCRIBESHUFFLERREQUEST']._serialized_end=136
   _globals['_DESCRIBESHUFFLERRESPONSE']._serialized_start=139
-  _globals['_DESCRIBESHUFFLERRESPONSE']._serialized_end=289
-  _globals['_SHUFFLEREQUEST']._serialized_start=291
-  _globals['_SHUFFLEREQUEST']._serialized_end=359
-  _globals['_SHUFFLERESPONSE']._serialized_start=361
-  _globals['_SHUFFLERESPONSE']._serialized_end=411
-  _globals['_SHUFFLERSERVICE']._serialized_start=414
-  _globals['_SHUFFLERSERVICE']._serialized_end=616
+  _globals['_DESCRIBESHUFFLERRESPONSE']._serialized_end=381
+  _globals['_SHUFFLEREQUEST']._serialized_start=383
+  _globals['_SHUFFLEREQUEST']._serialized_end=451
+  _globals['_SHUFFLERESPONSE']._serialized_start=453
+  _globals['_SHUFFLERESPONSE']._serialized_end=503
+  _globals['_SHUFFLERSERVICE']._serialized_start=506
+  _globals['_SHUFFLERSERVICE']._serialized_end=708
 # @@protoc_insertion_point(module_scope)

@@ -68,7 +68,8 @@ class ShufflerServiceServicer:
 
     def Shuffle(self, request, context):
         """One report of everybody in the cohort, mixed, in one or more parts. Nothing is sent before all reports have arrived; if
-        one of them is missing, or if mixing so many does not reach what the shuffler promises, the call is refused. The same
+        one of them is missing, or if mixing so many does not reach what the shuffler promises, the call is refused; so it is if
+        somebody would have been asked for more, in all, than the shuffler promises of a person (BUDGET_EXHAUSTED). The same
         call made again returns the same bytes and charges nothing; with another cohort everybody draws, and is charged, anew.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

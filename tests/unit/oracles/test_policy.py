@@ -16,6 +16,7 @@ from localdp.oracles.party import Party, Request
 from localdp.oracles.policy import Policy
 from localdp.randomizers.finite_channel import FiniteChannel
 from localdp.randomizers.memoised import memoised_symmetric_unary
+from localdp.sharing.noise_plans import NoisePlan
 from tests.support.federations import KEYRING, ONE, collection_of, people, request
 
 PEOPLE = 60
@@ -54,6 +55,22 @@ def test_a_hidden_column_is_refused_in_a_collection_too() -> None:
     with pytest.raises(PolicyRefused):
         hiding.share(collection_of([hiding], query="age >= 50"), EVERYBODY)
     assert not hiding.ledger.spent().any()
+
+
+@pytest.mark.parametrize(("plan", "withstood"), [("each-server", 2), ("divided(1)", 1), ("divided", 0)])
+def test_a_noise_plan_that_withstands_too_few_colluding_servers_is_refused(
+    plan: str, withstood: int
+) -> None:
+    for wanted in range(3):
+        asked = party(Policy(colluding_servers=wanted))
+        servers = tuple(f"server-{number}" for number in range(3))
+        collection = collection_of([asked], plan=NoisePlan.parse(plan), servers=servers)
+        if withstood >= wanted:
+            assert len(asked.share(collection, EVERYBODY)) == 3
+            continue
+        with pytest.raises(PolicyRefused, match="noise plan must withstand"):
+            asked.share(collection, EVERYBODY)
+        assert not asked.ledger.spent().any()
 
 
 def test_too_few_people_are_refused_however_the_cohort_is_described() -> None:

@@ -18,10 +18,10 @@ from tests.support.federations import ONE, people, request
 
 PEOPLE = 200
 EVERYBODY = Cohort(0, PEOPLE)
-OLD, NEW = b"o" * SECRET_BYTES, b"n" * SECRET_BYTES
-BEFORE = Secrets("key-1", {"key-1": OLD})
-ROTATED = Secrets("key-2", {"key-1": OLD, "key-2": NEW})
-DESTROYED = Secrets("key-2", {"key-2": NEW})
+OLD, NEW, PIN = (letter * SECRET_BYTES for letter in (b"o", b"n", b"p"))
+BEFORE = Secrets("key-1", {"key-1": OLD}, PIN)
+ROTATED = Secrets("key-2", {"key-1": OLD, "key-2": NEW}, PIN)
+DESTROYED = Secrets("key-2", {"key-2": NEW}, PIN)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_another_key_under_an_old_name_does_not_answer_old_requests(ledger: Memo
     party(ledger, BEFORE).randomize(request(1), EVERYBODY)
     spent = ledger.spent()
     with pytest.raises(KeyRetired):
-        party(ledger, Secrets("key-1", {"key-1": NEW})).randomize(request(1), EVERYBODY)
+        party(ledger, Secrets("key-1", {"key-1": NEW}, PIN)).randomize(request(1), EVERYBODY)
     assert (ledger.spent() == spent).all()
 
 
@@ -97,4 +97,4 @@ def test_keys_are_not_shown() -> None:
 @pytest.mark.parametrize(("current", "keys"), [("b", {"a": OLD}), ("a", {"a": b"short"}), ("a", {})])
 def test_keys_that_are_no_keys_are_refused(current: str, keys: dict[str, bytes]) -> None:
     with pytest.raises(InvalidParameter):
-        Secrets(current, keys)
+        Secrets(current, keys, PIN)

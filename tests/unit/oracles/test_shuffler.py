@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.promised import MemoryPromiseLedger
 from localdp.cohorts import Cohort, Split
 from localdp.domains import Schema
 from localdp.errors import (
@@ -28,6 +28,7 @@ from localdp.randomizers.definition import LocalRandomizer, Reports
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.memoised import memoised_optimized_unary
 from localdp.randomizers.one_bit import OneBitRandomizer, binary_randomized_response
+from localdp.sharing.collection import Contributor
 from tests.support.people import KEYRING, ONE, parties_of, population
 
 PEOPLE = population(2000)
@@ -54,6 +55,18 @@ class Recorded:
     @property
     def people(self) -> int:
         return self._inner.people
+
+    @property
+    def by_row(self) -> bool:
+        return self._inner.by_row
+
+    @property
+    def contributors(self) -> tuple[Contributor, ...]:
+        return self._inner.contributors
+
+    @property
+    def by_content(self) -> tuple[str, ...]:
+        return self._inner.by_content
 
     @property
     def bytes_moved(self) -> int:
@@ -168,23 +181,6 @@ def test_what_is_wrong_is_refused_before_anybody_is_asked(
 PROMISE = Promise(ONE, Fraction(1, 10**6))
 
 
-def test_a_promise_admits_what_mixing_achieves_and_no_more() -> None:
-    # n = 2,000: 4.11 for bits by the exact law, and less for any randomizer.
-    PROMISE.require(2000, binary_randomized_response("4.1"))
-    with pytest.raises(TooFewReports):
-        PROMISE.require(2000, binary_randomized_response("4.2"))
-    with pytest.raises(TooFewReports):
-        PROMISE.require(1000, binary_randomized_response("4.1"))
-    with pytest.raises(TooFewReports):
-        PROMISE.require(2000, KaryRandomizedResponse(Epsilon.requested("4.1"), 4))
-    PROMISE.require(2000, KaryRandomizedResponse(Epsilon.requested("3.5"), 4))
-
-
-@pytest.mark.parametrize("people", [0, 1, 2, 10, 1 << 30])
-def test_a_report_that_is_private_by_itself_may_always_be_mixed(people: int) -> None:
-    PROMISE.require(people, BIT)
-
-
 def test_few_people_are_refused_before_they_are_asked() -> None:
     recorded = Recorded()
     mixer = shuffler(recorded, PROMISE)
@@ -218,10 +214,48 @@ def test_an_oracle_that_would_reveal_more_than_is_promised_is_not_made() -> None
         ShuffledOracle(mixer, ONE, KEYRING.source("delta"), delta=Fraction(1, 10**5))
 
 
-@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1), Fraction(1, 10**13)])
-def test_a_promise_has_a_delta_that_can_be_computed(delta: Fraction) -> None:
-    with pytest.raises(InvalidParameter):
-        Promise(ONE, delta)
+class Nameless(Recorded):
+    """One whose parties are not known one by one."""
+
+    @property
+    def contributors(self) -> tuple[Contributor, ...]:
+        return ()
+
+
+class Twins(Recorded):
+    """One with two parties of one name."""
+
+    @property
+    def contributors(self) -> tuple[Contributor, ...]:
+        return (Contributor("twin", 1000), Contributor("twin", 1000))
+
+
+@pytest.mark.parametrize("kind", [Nameless, Twins])
+def test_a_shuffler_with_a_promise_knows_its_parties_by_name(kind: type[Recorded]) -> None:
+    shuffler(kind())
+    with pytest.raises(InvalidParameter, match="knows its parties"):
+        shuffler(kind(), PROMISE)
+
+
+def test_somebody_has_to_be_left_who_does_not_collude() -> None:
+    assert shuffler(promise=Promise(ONE, colluding=3)).hiding == 500
+    with pytest.raises(InvalidParameter, match="nobody could hide"):
+        shuffler(promise=Promise(ONE, colluding=4))
+
+
+class Short(Recorded):
+    """One whose last person is missing, without a word."""
+
+    def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
+        yield np.concatenate(list(super().reports(request, cohort)))[:-1]
+
+
+def test_if_a_report_is_missing_nothing_is_passed_on_and_nothing_was_promised() -> None:
+    ledger = MemoryPromiseLedger(ONE, Fraction(1))
+    mixer = Shuffler(Short(), KEYRING.source("short"), PROMISE, ledger)
+    with pytest.raises(TooFewReports, match="not every party"):
+        next(mixer.reports(request(), EVERYBODY))
+    assert not ledger.spent("party-0", 500).any()
 
 
 def test_an_empty_cohort_has_no_reports() -> None:

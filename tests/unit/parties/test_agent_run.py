@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,9 @@ from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, InvalidRecord, StorageFailed
 from parties.agent.config import AgentConfig, load_config
 from parties.agent.ledger import SqliteLedger
+from parties.agent.register import entries_of, export
 from parties.agent.run import LEDGER_NAME, identity_of, init_storage, party_of, policy_of
-from parties.agent.secret_file import FILE_NAME, rotate_secrets
+from parties.agent.secret_file import FILE_NAME, load_secrets, rotate_secrets
 from tests.support.agents import write_agent
 from tests.support.federations import request
 from tests.support.processes import somebody_without_rights
@@ -43,7 +45,7 @@ def test_a_new_agent_has_keys_an_empty_ledger_and_its_owners_rules(config: Agent
 
 def test_its_state_is_for_its_owner_alone(config: AgentConfig) -> None:
     init_storage(config)
-    for name in (LEDGER_NAME, FILE_NAME):
+    for name in ("", LEDGER_NAME, FILE_NAME):
         assert (config.storage / name).stat().st_mode & 0o077 == 0
 
 
@@ -119,6 +121,29 @@ def test_an_agent_that_was_restarted_and_rotated_gives_the_same_report_at_no_cha
     assert (party.randomize(request(1), EVERYBODY) == before).all()
     assert (party.ledger.spent() == spent).all()
     close(party)
+
+
+@pytest.mark.parametrize("policy", ["", "by_content = true"])
+def test_what_an_owner_shows_of_the_ledger_does_not_pin_the_records_for_anybody_else(
+    tmp_path: Path, policy: str
+) -> None:
+    """Whoever knows all records but one could try values for it, if a digest of the records had no key."""
+    shown = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        config = load_config(write_agent(tmp_path / name, policy=policy))
+        init_storage(config)
+        party = party_of(config)
+        party.randomize(request(1), EVERYBODY)
+        close(party)
+        signer = load_secrets(config.storage).signer()
+        entries = export("clinic", entries_of(config.storage / LEDGER_NAME), signer)["entries"]
+        shown.append({key: entries[0][key] for key in ("records", "chain", "request")})
+        assert party.records.fingerprint().hex() not in json.dumps(entries)
+    public = (
+        {"request"} if not policy else set[str]()
+    )  # the aggregator chose it; by content it depends on the records
+    assert {key for key in shown[0] if shown[0][key] == shown[1][key]} == public
 
 
 def test_off_loopback_and_for_named_aggregators_there_must_be_certificates(config: AgentConfig) -> None:

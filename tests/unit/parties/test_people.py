@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from localdp.cohorts import Cohort
-from localdp.errors import InvalidRecord
+from localdp.errors import InvalidParameter, InvalidRecord, StorageFailed
 from localdp.oracles.party import Party, Request
 from localdp.randomizers.one_bit import binary_randomized_response
 from parties.agent.config import load_config
@@ -76,6 +76,48 @@ def test_the_owner_can_vouch_for_the_places(tmp_path: Path) -> None:
     charge(party(tmp_path, ["a,0", "b,1"], ""), 0, 1, 1)
     vouched = party(tmp_path, ["a,1", "b,1"], "data.fixed_order = true")
     assert vouched.ledger.spent().tolist() == [10**9, 0]
+
+
+def test_nobody_vouches_for_places_that_people_give_up(tmp_path: Path) -> None:
+    data = 'data.person = "patient"\ndata.rows = "each"\ndata.fixed_order = true'
+    with pytest.raises(InvalidParameter, match=r"data\.fixed_order: goes without data\.person"):
+        party(tmp_path, ["ann,0", "bob,1"], data)  # a second visit of ann's would take bob's place
+
+
+EACH = 'data.person = "patient"\ndata.rows = "each"'
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("", WITH_PERSON), (EACH, WITH_PERSON), (WITH_PERSON, EACH), (WITH_PERSON, "")]
+)
+def test_charges_of_rows_are_never_read_as_those_of_people_nor_the_other_way_round(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    rows = ["ann,0", "bob,1", "ann,1"]
+    party(tmp_path, rows, after)
+    asked = party(tmp_path, rows, before)  # nobody was charged yet: the owner may still choose
+    charge(asked, 0, 1, 1)
+    for table in (rows, ["bob,1", "ann,1", "ann,0"]):
+        with pytest.raises(InvalidRecord, match="keeps budgets by"):
+            party(tmp_path, table, after)
+    assert party(tmp_path, rows, before).ledger.spent().sum() == 10**9
+
+
+def test_an_agent_notices_that_its_numbers_were_given_another_meaning(tmp_path: Path) -> None:
+    rows = ["ann,0", "bob,1", "ann,1"]
+    running = party(tmp_path, rows, "")
+    party(tmp_path, rows, WITH_PERSON)  # nobody was charged yet, so this is allowed
+    with pytest.raises(StorageFailed, match="another meaning"):
+        charge(running, 0, 1, 1)
+    assert not party(tmp_path, rows, WITH_PERSON).ledger.spent().any()
+
+
+def test_whoever_only_looks_changes_neither_the_meaning_nor_the_numbers(tmp_path: Path) -> None:
+    running = party(tmp_path, ["ann,0", "bob,1"], "")
+    (tmp_path / "agent.toml").write_text(CONFIG.format(data=WITH_PERSON))
+    assert party_of(load_config(tmp_path / "agent.toml"), write=False).people == 2
+    charge(running, 0, 1, 1)
+    assert running.ledger.spent().tolist() == [10**9, 0]
 
 
 def test_numbers_are_kept_and_identifiers_are_not(tmp_path: Path) -> None:

@@ -31,6 +31,12 @@ def test_servers_that_the_party_did_not_choose_are_refused() -> None:
         require_known(KNOWN, collection_of(servers=("server-0", "mallory")))
 
 
+def test_some_of_the_servers_that_the_party_chose_are_not_the_ones_that_it_chose() -> None:
+    more = {**KNOWN, "server-2": SharePeer("c:3")}
+    with pytest.raises(PolicyRefused, match="all of its 3 share servers"):
+        require_known(more, COLLECTION)
+
+
 def test_a_key_that_is_not_the_servers_is_refused_however_the_shares_travel() -> None:
     for sealed in (False, True):
         with pytest.raises(InvalidParameter):

@@ -32,14 +32,18 @@ class Failure(grpc.RpcError):
     """What a client sees of a failed call."""
 
     def __init__(
-        self, code: grpc.StatusCode, metadata: tuple[tuple[str, bytes], ...] | None = None
+        self, code: grpc.StatusCode, metadata: tuple[tuple[str, bytes], ...] | None = None, told: str = ""
     ) -> None:
         super().__init__()
         self._code = code
         self._metadata = metadata
+        self._told = told
 
     def code(self) -> grpc.StatusCode:
         return self._code
+
+    def details(self) -> str:
+        return self._told
 
     def trailing_metadata(self) -> Any:
         return self._metadata
@@ -95,11 +99,14 @@ def aborted_by(error: Exception, handler: str) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("kind", every_error(), ids=reason)
-def test_an_error_comes_back_as_what_it_was(kind: type[errors.LocalDpError]) -> None:
+def test_an_error_comes_back_as_what_it_was_with_the_name_of_who_said_it(
+    kind: type[errors.LocalDpError],
+) -> None:
     code, text, metadata = details(kind("what went wrong"))
     back = error_of(Failure(code, metadata), "party x")
     assert type(back) is kind
-    assert str(back) == text == "what went wrong"
+    assert text == "what went wrong"
+    assert str(back) == "party x: what went wrong"
 
 
 def test_every_error_of_the_library_has_a_status_of_its_own_name() -> None:
@@ -181,3 +188,25 @@ def test_a_long_message_is_cut_to_what_trailing_metadata_can_carry() -> None:
     _, text, metadata = details(errors.QueryRefused("x" * 100_000))
     assert len(text) <= 1000
     assert len(metadata[0][1]) < 4096
+
+
+FAILED = "failed to connect to all addresses; last error: UNKNOWN: ipv4:192.0.2.7:7000: "
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (FAILED + "Failed to connect to remote host: Connection refused", ""),
+        (FAILED + "Socket closed", ": it hangs up; does it want TLS? Show --identity"),
+        (FAILED + "recvmsg:Connection reset by peer", ": it hangs up; does it want TLS? Show --identity"),
+        (
+            FAILED + "Tls handshake failed (TSI_PROTOCOL_FAILURE): SSL_ERROR_SSL",
+            ": TLS could not be agreed on; does it have a certificate of the same authority?",
+        ),
+        (f"Socket closed, said the peer: {CANARY}", ""),
+        ("", ""),
+    ],
+)
+def test_a_peer_that_hangs_up_may_want_tls_and_its_own_words_are_not_shown(told: str, words: str) -> None:
+    failure = Failure(grpc.StatusCode.UNAVAILABLE, None, told)
+    assert str(error_of(failure, "north")) == f"north cannot be reached{words}"

@@ -1,0 +1,69 @@
+"""Files that outlive a crash: SQLite, for the owner's eyes alone, synced at every commit.
+
+A write-ahead log (WAL), synced in full: a transaction whose COMMIT returned is on the disk, also when the machine loses
+power in the next instant.  A transaction is IMMEDIATE: it holds the file from its first line on, so what it read is
+still so when it writes.  Whoever opens a file translates its errors, with `failure`; the path is named where it is opened,
+and not in what may be told to a caller.
+
+Checked in tests/unit/parties/test_durable.py, and with kill -9 in tests/fault/.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from localdp.errors import StorageFailed
+
+BUSY_SECONDS = 30.0  # how long another process's transaction is waited for
+
+
+def make_private(path: Path) -> None:
+    """A new file is for its owner's eyes; SQLite gives its companion files the same mode."""
+    if not path.exists():
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+
+
+def make_private_directory(directory: Path) -> None:
+    """A new directory, and what of its path has to be made, for its owner alone; one that exists stays as it is."""
+    for missing in reversed([path for path in (directory, *directory.parents) if not path.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+
+
+def open_synced(path: Path) -> sqlite3.Connection:
+    """The file, made if it does not exist; several processes may share it, and one thread at a time the connection."""
+    make_private(path)
+    file = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        file.execute("PRAGMA journal_mode = WAL")
+        file.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def failure(what: str, path: Path | None, error: Exception) -> StorageFailed:
+    """Why a file failed, without what stands in it: in the system's words, or by SQLite's name for it."""
+    if isinstance(error, OSError) and error.errno:
+        why = os.strerror(error.errno)
+    else:
+        why = getattr(error, "sqlite_errorname", type(error).__name__)
+    where = "" if path is None else f" {path}"
+    return StorageFailed(f"{what}{where} could not be read or written ({why})")
+
+
+@contextmanager
+def transaction(file: sqlite3.Connection) -> Iterator[None]:
+    """All of it or nothing; on disk when the block has ended."""
+    file.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        file.execute("COMMIT")
+    except BaseException:
+        if file.in_transaction:  # a full disk, for one, has ended it already
+            file.execute("ROLLBACK")
+        raise
