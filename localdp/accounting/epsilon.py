@@ -25,7 +25,7 @@ _LOG_BITS = 96
 _LARGEST_POWER_OF_TEN = 30  # beyond this an exact rational would be a denial of service
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True, order=True, repr=False)
 class Epsilon:
     """An amount of privacy loss in nanonats; zero is allowed as an amount, not as a request."""
 
@@ -70,6 +70,10 @@ class Epsilon:
 
     def __str__(self) -> str:
         return f"{Decimal(self.nanonats).scaleb(-9).normalize():f}"
+
+    def __repr__(self) -> str:
+        """In nats, as people write it; with the unit, for `Epsilon(2)` would be two nanonats."""
+        return f"Epsilon({self} nats)"
 
 
 @functools.lru_cache(maxsize=1024)

@@ -15,14 +15,19 @@ the hockey-stick divergence delta(epsilon) of two explicit laws:
   D ~ Bern(e0 / (e0 + 1)).  `closed_form` is their earlier formula (2021), for comparison.
 
 Claim.  What is returned is an upper bound.  Masses are computed in floats from log-factorials with a relative error below
-`_MASS_ERROR`, by which they are enlarged; tails that are cut off are added whole; C is rounded down (fewer clones hide
-less); a bisection ends on the safe side; and the result is rounded up to the grid of `Epsilon`.
-Checked against published tables and against exact rational sums in tests/unit/accounting/test_shuffling.py.
+`_mass_error`.  By so much the masses of one law are enlarged and those of the other made smaller, before they are
+subtracted: a difference of two nearly equal masses has no relative error to speak of.  For the same reason the chance of a
+flip is computed by itself and not as 1 - p, of which nothing is left at eps0 = 30.  Tails that are cut off are added whole;
+C is rounded down (fewer clones hide less); a bisection ends on the safe side; and the result is rounded up to the grid of
+`Epsilon`.
+Checked against published tables in tests/unit/accounting/test_shuffling.py, and from eps0 = 0.1 to 30 against sums of 60
+digits in tests/unit/accounting/test_shuffling_bounds.py.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -34,17 +39,17 @@ from localdp.accounting.epsilon import NANONATS_PER_NAT, Epsilon
 from localdp.errors import InvalidParameter
 
 Floats = NDArray[np.float64]
+Law = tuple[Floats, Floats, float]
 Randomizer = Literal["binary", "any"]
 
 FEWEST_PEOPLE = 2
 MOST_PEOPLE = 1 << 26
-_MASS_ERROR = 3e-6  # a log-mass is a sum of five terms below 1.2e9 each, every one good to 2**-52 of itself
 _WIDTH = 9.0  # standard deviations that are summed; beyond lies less than exp(-40)
 _TAIL = 1e-16
 _CONVOLUTION_ERROR = 1e-13  # of a sum over a few 10**4 entries, each off by a few 2**-52 of the largest
-_SHORT = 512
+_SHORT = 512  # up to here convolutions are sums of positive products, whose relative error is part of `_mass_error`
 _BLOCKS = 128  # of values of C that are treated alike
-_EXACT_LOGS = 1 << 16
+_EXACT_LOGS = 1 << 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +93,40 @@ def _largest_local(people: int, epsilon: Epsilon, delta: float, randomizer: Rand
     target = float(epsilon)
     low, high = int(target * 1e6), int((target + math.log(people) + 3) * 1e6)
     high = min(high, 30 * 10**6)
+    if randomizer == "binary":
+        largest = _largest_binary(people, target, delta, low, high)
+    else:
+        largest = _last(low, high, lambda one: Shuffled(people, one / 1e6).delta(target) <= delta)
+    return Epsilon(largest * (NANONATS_PER_NAT // 10**6))
+
+
+def _largest_binary(people: int, epsilon: float, delta: float, low: int, high: int) -> int:
+    """The same as a bisection over the whole grid, of which only a few points matter.
+
+    Points that were the worst so far bound the answer from above, at little cost.  The whole grid then either agrees with
+    them, or it has a point that is worse: from then on that is among them.
+    """
+    growth, error, grid = math.exp(epsilon), _mass_error(people), _grid(people - 1)
+    worst = [grid[-1]]
+
+    def affordable(millionths: int) -> bool:
+        laws = (_binary_law(people, millionths / 1e6, *point) for point in worst)
+        return all(_law_excess(law, growth, error) + _TAIL <= delta for law in laws)
+
+    while True:
+        high = _last(low, high, affordable)
+        found = [_law_excess(law, growth, error) for law in _binary_laws(people, high / 1e6)]
+        if high == low or max(found) + _TAIL <= delta:
+            return high
+        worst.append(grid[found.index(max(found))])
+
+
+def _last(low: int, high: int, affordable: Callable[[int], bool]) -> int:
+    """By bisection: the last that can be afforded, as `low` can."""
     while low < high:
         middle = (low + high + 1) // 2
-        affordable = Shuffled(people, middle / 1e6, randomizer).delta(target) <= delta
-        low, high = (middle, high) if affordable else (low, middle - 1)
-    return Epsilon(low * (NANONATS_PER_NAT // 10**6))
+        low, high = (middle, high) if affordable(middle) else (low, middle - 1)
+    return low
 
 
 def closed_form(people: int, local: float, delta: float) -> float | None:
@@ -107,24 +141,50 @@ def closed_form(people: int, local: float, delta: float) -> float | None:
 
 def _binary_delta(shuffled: Shuffled, epsilon: float) -> float:
     """Over a grid of ones among the others; k and n - 1 - k are the same with both directions taken."""
-    growth = math.exp(epsilon)
-    worst = 0.0
-    for one, zero in _binary_laws(shuffled.people, shuffled.local):
-        forth = float(np.maximum(one - growth * zero, 0.0).sum())
-        back = float(np.maximum(zero - growth * one, 0.0).sum())
-        worst = max(worst, forth, back)
-    return _enlarged(worst + _CONVOLUTION_ERROR)
+    growth, error = math.exp(epsilon), _mass_error(shuffled.people)
+    laws = _binary_laws(shuffled.people, shuffled.local)
+    return min(1.0, max(_law_excess(law, growth, error) for law in laws) + _TAIL)
 
 
 @lru_cache(maxsize=2)
-def _binary_laws(people: int, local: float) -> list[tuple[Floats, Floats]]:
+def _binary_laws(people: int, local: float) -> list[Law]:
     """The two laws of the number of ones, for every point of the grid."""
-    others, keep = people - 1, 1 / (1 + math.exp(-local))
-    laws = []
-    for ones, shown in _grid(others):
-        of_ones, of_zeros = _binomial(ones, keep)[1], _binomial(others - shown - ones, 1 - keep)[1]
-        laws.append(_shifted_sums(_convolved(of_ones, of_zeros), keep))
-    return laws
+    return [_binary_law(people, local, ones, shown) for ones, shown in _grid(people - 1)]
+
+
+def _binary_law(people: int, local: float, ones: int, shown: int) -> Law:
+    """The two laws with so many ones among those others whose reports are not shown; how far off either may be in all."""
+    flip = _flip(local)
+    kept = _binomial(ones, flip)[1][::-1]  # of ones that stay ones, counted by those that do not
+    of_zeros = _binomial(people - 1 - shown - ones, flip)[1]
+    off = 0.0 if _is_short(kept, of_zeros) else _CONVOLUTION_ERROR
+    return (*_shifted_sums(_convolved(kept, of_zeros), local), off)
+
+
+def _law_excess(law: Law, growth: float, error: float) -> float:
+    one, zero, off = law
+    excess = max(_excess(one, zero, growth, error), _excess(zero, one, growth, error))
+    return excess + off * (1 + growth)
+
+
+def _excess(above: Floats, below: Floats, growth: float, error: float) -> float:
+    """By how much one law exceeds `growth` times the other, in all; both with their errors on the side that hurts."""
+    least = growth * (1 - error)
+    return float(np.maximum(above * (1 + error) - least * below, 0.0).sum())
+
+
+def _mass_error(people: int) -> float:
+    """Of a product of two masses, relative, with what becomes of it.
+
+    A log-mass is a sum of five terms of at most n log n, each good to a few 2**-53 of itself: together that is below
+    2**-48 n (log n + 2), for each of the two; and 1e-12 is for the sums of products.
+    """
+    return 1e-12 + 2.0**-47 * people * (math.log(people) + 2)
+
+
+def _flip(local: float) -> float:
+    """How likely randomized response lies."""
+    return 1 / (1 + math.exp(local))
 
 
 def _grid(others: int) -> list[tuple[int, int]]:
@@ -140,7 +200,7 @@ def _grid(others: int) -> list[tuple[int, int]]:
 
 def _convolved(left: Floats, right: Floats) -> Floats:
     """The law of a sum; long ones through the Fourier transform, whose error is part of `_CONVOLUTION_ERROR`."""
-    if min(len(left), len(right)) <= _SHORT:
+    if _is_short(left, right):
         return np.convolve(left, right)
     size = len(left) + len(right) - 1
     padded = 1 << (size - 1).bit_length()
@@ -149,27 +209,31 @@ def _convolved(left: Floats, right: Floats) -> Floats:
     return law
 
 
-def _shifted_sums(masses: Floats, keep: float) -> tuple[Floats, Floats]:
-    """The laws of count + Bern(keep) and of count + Bern(1 - keep), on the same support."""
+def _is_short(left: Floats, right: Floats) -> bool:
+    return min(len(left), len(right)) <= _SHORT
+
+
+def _shifted_sums(masses: Floats, local: float) -> tuple[Floats, Floats]:
+    """The laws of count + Bern(p) and of count + Bern(q), on the same support."""
+    keep, flip = _flip(-local), _flip(local)
     stay, move = np.append(masses, 0.0), np.insert(masses, 0, 0.0)
-    return (1 - keep) * stay + keep * move, keep * stay + (1 - keep) * move
+    return flip * stay + keep * move, keep * stay + flip * move
 
 
 def _clones_delta(shuffled: Shuffled, epsilon: float) -> float:
-    growth, total = math.exp(epsilon), 0.0
+    growth, error, total = math.exp(epsilon), _mass_error(shuffled.people), 0.0
     for mass, one, zero in _clone_laws(shuffled.people, shuffled.local):
-        total += mass * (float(np.maximum(one - growth * zero, 0.0).sum()) + _TAIL)
-    return _enlarged(total)
+        total += mass * (_excess(one, zero, growth, error) + _TAIL)
+    return min(1.0, total * (1 + error) + _TAIL)
 
 
 @lru_cache(maxsize=2)
 def _clone_laws(people: int, local: float) -> list[tuple[float, Floats, Floats]]:
     """For blocks of numbers of clones: how likely the block is, and the two laws given its smallest number."""
-    share, keep = 2 / (math.exp(local) + 1), 1 / (1 + math.exp(-local))
-    clones, masses = _binomial(people - 1, share)
+    clones, masses = _binomial(people - 1, 2 * _flip(local))
     blocks = np.array_split(np.arange(len(clones)), min(_BLOCKS, len(clones)))
     return [
-        (float(masses[block].sum()), *_shifted_sums(_binomial(int(clones[block[0]]), 0.5)[1], keep))
+        (float(masses[block].sum()), *_shifted_sums(_binomial(int(clones[block[0]]), 0.5)[1], local))
         for block in blocks
     ]
 
@@ -193,9 +257,12 @@ def _log_choose(trials: int, counts: NDArray[np.int64]) -> Floats:
 
 
 def _log_factorial(numbers: NDArray[np.int64]) -> Floats:
-    """By a table for small numbers, by Stirling's series for large ones, where its error is below 1e-25."""
+    """By a table for small numbers, by Stirling's series for large ones, where its error is below 1e-19."""
     x = np.maximum(numbers, 1).astype(np.float64)
-    series = (x + 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + 1 / (12 * x) - 1 / (360 * x**3)
+    inverse = 1 / x
+    square = inverse * inverse  # powers would take half of the time
+    rest = inverse * (1 / 12 - square * (1 / 360 - square / 1260))
+    series = (x + 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + rest
     small = numbers < _EXACT_LOGS
     result: Floats = np.where(small, _log_factorials()[np.where(small, numbers, 0)], series)
     return result
@@ -203,11 +270,7 @@ def _log_factorial(numbers: NDArray[np.int64]) -> Floats:
 
 @lru_cache(maxsize=1)
 def _log_factorials() -> Floats:
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, _EXACT_LOGS)))])
-
-
-def _enlarged(delta: float) -> float:
-    return delta * (1 + _MASS_ERROR) + _TAIL
+    return np.array([math.log(math.factorial(number)) for number in range(_EXACT_LOGS)])
 
 
 def _require_delta(delta: float) -> None:

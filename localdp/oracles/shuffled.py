@@ -6,6 +6,10 @@ for the number of people whose reports are mixed (`accounting/shuffling.py`); ag
 report, eps0.  So eps0 may be large, and the error lies between the local model's and the curator's: at n = 10**6,
 epsilon = 1 and delta = 1e-6 a count is off by about 4.7 people, where local reports give 766 and a curator 0.85.
 
+A person hides among the others' reports as long as the aggregator does not know those: parties that tell it what they sent
+hide nobody, and are subtracted, as many of them as the shuffler's promise names (`promise.py`); or else it is assumed that
+there are none, and the claim says so.
+
 What a person's ledger is charged is eps0: the party cannot see that anybody mixes.
 
 Checked in tests/unit/oracles/test_shuffled.py and tests/contract/test_vector_queries.py.
@@ -47,8 +51,12 @@ class ShuffledOracle(LocalOracle):
         cohort: Cohort | None = None,
         *,
         delta: Fraction = DEFAULT_DELTA,
+        honest: int | None = None,
     ) -> None:
-        """(epsilon, delta) is what a round may cost each person against whoever sees the shuffled reports."""
+        """(epsilon, delta) is what a round may cost each person against whoever sees the shuffled reports.
+
+        `honest` is how many of the people at least send the reports that they should: nobody hides among the others.
+        """
         super().__init__(reports, epsilon, source, cohort)
         if not 0 < delta < 1:
             raise InvalidParameter("a delta lies strictly between 0 and 1")
@@ -57,8 +65,11 @@ class ShuffledOracle(LocalOracle):
             raise PolicyRefused(
                 "this shuffler promises more than that, and mixes no reports that reveal so much"
             )
+        if honest is not None and not FEWEST_PEOPLE <= honest <= self.people:
+            raise TooFewReports("there are too few honest people for anybody to hide among them")
         self.delta = delta
         self._mixer = reports
+        self._honest = honest
 
     @property
     def claim(self) -> PrivacyClaim:
@@ -67,14 +78,32 @@ class ShuffledOracle(LocalOracle):
             self.model,
             self.cost.epsilon_per_person,
             Strength.PURE,
-            "the aggregator and anybody else behind the shuffler",
-            "The shuffler must mix reports and keep to itself who sent them; against the shuffler there is only the "
-            "epsilon of a single report, which is larger.",
+            self._against(),
+            f"The shuffler must mix reports and keep to itself who sent them, and {self._discretion()}; against the "
+            f"shuffler there is only the epsilon of a single report, which is larger.{self._assumption()}",
             self.delta * self._account.paid_rounds,
         )
 
+    def _against(self) -> str:
+        if isinstance(self._mixer, Shuffler):  # whoever runs it sees who sent what
+            return "anybody but whoever runs this process, which is the shuffler as well,"
+        return "the aggregator and anybody else behind the shuffler"
+
+    def _discretion(self) -> str:
+        colluding = 0 if self._mixer.promise is None else self._mixer.promise.colluding
+        if not colluding:
+            return "the other parties must not tell the aggregator what they sent"
+        return f"no more than {colluding} of the other parties may tell the aggregator what they sent"
+
+    def _assumption(self) -> str:
+        if self._honest is None:
+            return ""
+        return f" At least {self._honest} of the {self.people} people must send honest reports."
+
     def _copied(self) -> ShuffledOracle:
-        return ShuffledOracle(self._mixer, self._epsilon, self._source, self._cohort, delta=self.delta)
+        return ShuffledOracle(
+            self._mixer, self._epsilon, self._source, self._cohort, delta=self.delta, honest=self._honest
+        )
 
     def _each(self, queries: Sequence[Query]) -> Epsilon:
         """eps0: the largest that mixing the fewest people of any slot turns into (epsilon, delta), or epsilon itself."""
@@ -83,16 +112,21 @@ class ShuffledOracle(LocalOracle):
         # That some random part of the people comes out smaller than its least size is paid for out of delta.
         delta = float(self.delta) - (0.0 if self._whole(len(queries)) else len(queries) * _STRAY_CHANCE)
         fewest = self._fewest(len(queries))
+        if fewest < FEWEST_PEOPLE:
+            return self._epsilon  # nobody hides anybody, and a report has to be private by itself
         return max(self._epsilon, largest_local(fewest, self._epsilon, delta, kind))
 
     def _whole(self, slots: int) -> bool:
         return slots * self._ways == 1
 
     def _fewest(self, slots: int) -> int:
-        """How many people a slot has at least, but for a probability of less than 3e-11."""
+        """How many people a slot has at least whose reports hide others, but for a probability of less than 3e-11."""
+        # Parties that may collude have told so many people's reports, and all of those may be in this cohort.
+        told = self._mixer.people - self._mixer.hiding
+        hiding = max(0, (self.people if self._honest is None else self._honest) - told)
         if self._whole(slots):
-            return self.people
-        expected = self.people / (slots * self._ways)
+            return hiding
+        expected = hiding / (slots * self._ways)
         fewest = math.floor(expected - _STRAY * math.sqrt(expected))
         if fewest < FEWEST_PEOPLE:
             raise TooFewReports("there are too few people for every query of every round to be mixed")

@@ -12,67 +12,59 @@ What an aggregator must not be able to do, and why it cannot:
 - ask the parties behind the shuffler's back for the very reports that it mixed: the identifier is derived with the
   shuffler's secret;
 - have few or too revealing reports mixed: a shuffler with a `Promise` works out what the mixing achieves, and refuses;
+- ask again and again: what was promised about each person adds up in a ledger, up to the promise's total;
 - learn from an error which party it is about: only the kind of the error is passed on.
 
 The same request about the same cohort has the same answer, bit for bit, so that a call may be repeated.
-Parties behind a shuffler must not answer by content: then they would not notice that a cohort changed.
+Parties that answer by content would not notice that a cohort changed, and are refused.
 
-Checked in tests/unit/oracles/test_shuffler.py and tests/contract/test_shuffler.py.
+Checked in tests/unit/oracles/test_shuffler.py, tests/unit/oracles/test_shuffler_attacks.py and
+tests/contract/test_shuffler.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import lru_cache
-from typing import Protocol
+from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.shuffling import FEWEST_PEOPLE, MOST_PEOPLE, Randomizer, Shuffled
+from localdp.accounting.promised import MemoryPromiseLedger, Outlay, PromiseLedger, trillionths_above
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, LocalDpError, PolicyRefused, TooFewReports, UnknownIndex
 from localdp.framing import digest
 from localdp.oracles.around import ReportsAround
-from localdp.oracles.lr import LROracle
+from localdp.oracles.lr import LROracle, cohorts_by_party
 from localdp.oracles.mixing import mixed_reports
 from localdp.oracles.party import Request
-from localdp.oracles.question import MEMOISED, Question
-from localdp.randomizers.definition import LocalRandomizer, Reports
-from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.oracles.promise import DEFAULT_DELTA, SMALLEST_DELTA, Promise, operator_of
+from localdp.oracles.question import Question
+from localdp.randomizers.definition import Reports
 from localdp.randomness.keys import KEY_BYTES, derive_key
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource
+from localdp.sharing.collection import Contributor
 
-DEFAULT_DELTA = Fraction(1, 10**6)
-SMALLEST_DELTA = Fraction(1, 10**12)
+__all__ = ["DEFAULT_DELTA", "SMALLEST_DELTA", "KnownParties", "Mixer", "Promise", "Shuffler"]
+
 MOST_BYTES = 1 << 30  # of packed reports that one shuffler holds at a time
+_MISSING = "not every party answered for all of its people, so nothing was mixed"
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """What mixed reports of one request are worth: (epsilon, delta), against whoever sees them, replace-one neighbours."""
+@runtime_checkable
+class KnownParties(Protocol):
+    """Reports of parties that are known one by one, as a shuffler has to know them."""
 
-    epsilon: Epsilon
-    delta: Fraction = DEFAULT_DELTA
+    @property
+    def contributors(self) -> tuple[Contributor, ...]:
+        """The parties, in order, and how many people each speaks for."""
+        ...
 
-    def __post_init__(self) -> None:
-        Epsilon.requested(self.epsilon)
-        if not SMALLEST_DELTA <= self.delta < 1:
-            raise InvalidParameter("a delta lies between 1e-12 and 1")
-
-    def require(self, people: int, randomizer: LocalRandomizer) -> None:
-        """Refuse to mix so many of these reports if that does not reach the promise."""
-        if isinstance(randomizer, MEMOISED):
-            raise PolicyRefused("permanent answers can be recognised, and are not mixed")
-        local, kind = float(randomizer.epsilon), _kind(randomizer)
-        if local > float(self.epsilon) and _delta(people, local, kind, self.epsilon) > float(self.delta):
-            raise TooFewReports(
-                f"mixing {people} reports of epsilon {randomizer.epsilon} does not reach the promised epsilon "
-                f"{self.epsilon} at delta {float(self.delta):.3g}"
-            )
+    @property
+    def by_content(self) -> tuple[str, ...]:
+        """The parties that give the same question the same report, under whatever identifier."""
+        ...
 
 
 class Mixer(LROracle, Protocol):
@@ -83,26 +75,63 @@ class Mixer(LROracle, Protocol):
         """What it enforces; None: it mixes whatever it is asked to, and the aggregator minds the promise."""
         ...
 
+    @property
+    def hiding(self) -> int:
+        """How many people there are whose reports the aggregator cannot have been told."""
+        ...
+
 
 class Shuffler(ReportsAround):
     """Passes on the reports of a whole cohort at once, in an order that says nothing."""
 
-    def __init__(self, reports: LROracle, source: RandomSource, promise: Promise | None = None) -> None:
-        """`source` gives the shuffler its secret: whoever knows it can undo the mixing."""
+    def __init__(
+        self,
+        reports: LROracle,
+        source: RandomSource,
+        promise: Promise | None = None,
+        ledger: PromiseLedger | None = None,
+    ) -> None:
+        """`source` gives the shuffler its secret: whoever knows it can undo the mixing.
+
+        `ledger` holds what was promised about each person so far; unless one is given it begins here, and ends with the
+        process.
+        """
         super().__init__(reports)
+        if reports.by_row:
+            raise InvalidParameter(
+                "a shuffler does not mix reports of parties whose every row answers: people would hide among their own rows"
+            )
         self._secret = source.raw("u1", KEY_BYTES).tobytes()
+        self._parties = reports.contributors if isinstance(reports, KnownParties) else ()
+        self._refuse_by_content()
         self.promise = promise
+        self._ledger = ledger
+        if promise is not None:
+            self._require_parties(promise)
+            self._ledger = ledger or MemoryPromiseLedger(promise.epsilon_total, promise.delta_total)
+
+    @property
+    def hiding(self) -> int:
+        """How many people there are whose reports the aggregator cannot have been told."""
+        return (
+            self.people
+            if self.promise is None
+            else self.promise.hiding((one.name, one.people) for one in self._parties)
+        )
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
         """All reports of the cohort, mixed; or, if one of them is missing, none."""
         asked = self.request_for(request, cohort)
         if cohort.start == cohort.stop:
             return
-        self._require(cohort.stop - cohort.start, request.randomizer)
+        if (cohort.stop - cohort.start) * request.randomizer.report_bits > 8 * MOST_BYTES:
+            raise PolicyRefused(f"a shuffler holds at most {MOST_BYTES} bytes of reports at a time")
+        outlay = self._admitted(asked, cohort)
         everybody = self._gathered(asked, cohort)
-        self._require(
-            len(everybody), request.randomizer
-        )  # of a random part of the people, it is known only now
+        if outlay is not None and self._ledger is not None:
+            if len(everybody) != sum(part.size() for _, part in outlay.parts):
+                raise TooFewReports(_MISSING)
+            self._ledger.charge(outlay)  # nothing was promised as long as nothing could leave
         coins = KeystreamSource(derive_key(self._secret, b"order", asked.request_id))
         yield mixed_reports(everybody, coins)
 
@@ -112,34 +141,45 @@ class Shuffler(ReportsAround):
             raise UnknownIndex(f"the cohort ends at {cohort.stop}, but there are {self.people} people")
         text = Question.asked(request.query, self.schema, request.randomizer).text
         name = derive_key(self._secret, b"request", request.digest(text), _cohort_digest(cohort))
-        return replace(request, request_id=name, query=text)
+        return replace(request, request_id=name, query=text, mixed=True)
 
-    def _require(self, people: int, randomizer: LocalRandomizer) -> None:
-        if people * randomizer.report_bits > 8 * MOST_BYTES:
-            raise PolicyRefused(f"a shuffler holds at most {MOST_BYTES} bytes of reports at a time")
-        if self.promise is not None:
-            self.promise.require(people, randomizer)
+    def _admitted(self, asked: Request, cohort: Cohort) -> Outlay | None:
+        """What the request will cost people; refused, before anybody is asked, if that is not to be had."""
+        if self.promise is None or self._ledger is None:
+            return None
+        sizes = [party.people for party in self._parties]
+        parts = tuple((self._parties[place].name, part) for place, part in cohorts_by_party(cohort, sizes))
+        hiding = self.promise.hiding((name, part.size()) for name, part in parts)
+        self.promise.require(hiding, asked.randomizer)
+        epsilon, delta = self.promise.cost(asked.randomizer)
+        outlay = Outlay(asked.request_id, parts, epsilon, trillionths_above(delta))
+        self._ledger.require(outlay)
+        return outlay
+
+    def _refuse_by_content(self) -> None:
+        by_content = self.behind.by_content if isinstance(self.behind, KnownParties) else ()
+        if by_content:
+            raise PolicyRefused(
+                f"party {by_content[0]!s:.128} answers by content: it would give the same reports about n people and about "
+                "n - 1 of them, and their difference is one person's; no shuffler stands in front of such a party"
+            )
+
+    def _require_parties(self, promise: Promise) -> None:
+        names = {party.name for party in self._parties}
+        if not names or len(names) != len(self._parties):
+            raise InvalidParameter("a shuffler with a promise knows its parties, each by a name of its own")
+        operators = {operator_of(name) for name in names}
+        if promise.colluding >= len(operators):
+            raise InvalidParameter(
+                f"{promise.colluding} of {len(operators)} parties may collude with the aggregator: nobody could hide"
+            )
 
     def _gathered(self, asked: Request, cohort: Cohort) -> Reports:
         try:
             return np.concatenate(list(self.behind.reports(asked, cohort)))
         except LocalDpError as error:
             # Without its text, which may say whose people it is about and how many of them.
-            raise type(error)(
-                "not every party answered for all of its people, so nothing was mixed"
-            ) from None
-
-
-def _kind(randomizer: LocalRandomizer) -> Randomizer:
-    """On a grid, too: a report there is a randomized response about a bit that is itself a coin of the value."""
-    return "binary" if isinstance(randomizer, OneBitRandomizer) else "any"
-
-
-@lru_cache(maxsize=256)
-def _delta(people: int, local: float, kind: Randomizer, epsilon: Epsilon) -> float:
-    if people < FEWEST_PEOPLE:
-        return 1.0  # there is nobody to hide among
-    return Shuffled(min(people, MOST_PEOPLE), local, kind).delta(float(epsilon))
+            raise type(error)(_MISSING) from None
 
 
 def _cohort_digest(cohort: Cohort) -> bytes:

@@ -1,8 +1,10 @@
 """`localdp shuffler`: who mixes the reports of agents, as a process of its own.
 
 Its secret comes from the operating system and lives as long as the process: after a restart the same request is drawn, and
-charged, anew.  Agents must answer it, and should answer nobody else (`aggregators` of their policy); whoever asks it needs
-a file like that of `localdp parties up`, with its name and address.
+charged, anew.  What it has promised about each person so far outlives it, in the file of --ledger.
+
+Agents must answer it, and should answer nobody else (`aggregators` of their policy); whoever asks it needs a file like
+that of `localdp parties up`, with its name and address.
 
 Checked in tests/integration/test_shuffler.py.
 """
@@ -29,6 +31,27 @@ def shuffler_run(
         str, typer.Option("--epsilon", "-e", help="The largest epsilon of what it has mixed, in nats.")
     ] = "1",
     delta: Annotated[str, typer.Option(help="The largest delta that goes with it.")] = "1e-6",
+    requests: Annotated[
+        int,
+        typer.Option(
+            help="What all requests may cost a person together, in multiples of epsilon and delta."
+        ),
+    ] = 10,
+    minimum_cohort: Annotated[
+        int, typer.Option(help="The fewest people of a request, not counting those of --colluding parties.")
+    ] = 100,
+    colluding: Annotated[
+        int,
+        typer.Option(
+            help="Parties that may tell the aggregator what they sent; the largest are not counted on."
+        ),
+    ] = 0,
+    ledger: Annotated[
+        Path, typer.Option(readable=False, help="File for what it has promised about people.")
+    ] = Path("shuffler.ledger"),
+    new: Annotated[
+        bool, typer.Option("--new", help="Make that file: this shuffler has promised nothing yet.")
+    ] = False,
     aggregator: Annotated[
         list[str] | None,
         typer.Option(help="Who may ask, by the name in the certificate; several are allowed."),
@@ -40,8 +63,11 @@ def shuffler_run(
         bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
     ] = False,
 ) -> None:
-    """Serve until Ctrl-C.  It refuses to mix so few or so revealing reports that epsilon and delta would not hold."""
-    from parties.command.output import print_ok, reporting, stderr_console
+    """Serve until Ctrl-C.  It refuses to mix so few or so revealing reports that epsilon and delta would not hold.
+
+    Unless you say --colluding they hold only while no other party tells the aggregator what it sent.
+    """
+    from parties.command.output import print_ok, print_whole, reporting, stderr_console
 
     with reporting(json):
         import asyncio
@@ -57,15 +83,19 @@ def shuffler_run(
             if json:
                 print_ok({"name": name, "address": address})
             else:
-                stderr_console().print(f"{name} serves at {address}; Ctrl-C ends it")
+                print_whole(stderr_console(), f"{name} serves at {address}; Ctrl-C ends it")
 
         asyncio.run(
             serve_shuffler(
                 name,
                 listen,
                 [Peer(*_named_address(one)) for one in agent],
-                Promise(Epsilon.requested(epsilon), probability(delta)),
+                Promise(
+                    Epsilon.requested(epsilon), probability(delta), colluding, requests, minimum_cohort
+                ),
                 started,
+                ledger=ledger,
+                new=new,
                 identity=None if tls is None else load_identity(tls),
                 aggregators=None if not aggregator else frozenset(aggregator),
             )

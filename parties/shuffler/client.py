@@ -12,17 +12,18 @@ from fractions import Fraction
 from typing import Any
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.promised import TRILLION
+from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.cohorts import LARGEST_INDEX, Cohort
-from localdp.errors import InvalidParameter, MalformedReport
+from localdp.errors import InvalidParameter
 from localdp.oracles.party import Request
-from localdp.oracles.shuffler import Promise
+from localdp.oracles.promise import MOST_REQUESTS, Promise
 from localdp.randomizers.definition import Reports
 from parties import codec
 from parties.coordinator import CALL_SECONDS, Channels, Reachable
 from parties.identity import Identity
 from parties.receiving import Reception
 from parties.repeating import Patience, UnaryCall, answers
-from parties.shuffler.service import TRILLION
 from parties.wire.v1 import shuffler_pb2 as pb
 from parties.wire.v1 import shuffler_pb2_grpc
 
@@ -45,15 +46,17 @@ class RemoteShuffler:
         self._stub = shuffler_pb2_grpc.ShufflerServiceStub(self._channels.channels[0])
         self._timeout = timeout_seconds
         self.bytes_moved = 0
+        self.by_row = False  # a shuffler refuses parties whose every row answers
         try:
             described = self._described()
             if described.name != peer.name or not 0 < described.people <= LARGEST_INDEX:
                 raise InvalidParameter(f"{self._name} calls itself otherwise, or is out of bounds")
             self.people: int = described.people
             self.schema = codec.schema_from_wire(described.schema)
-            self.promise = Promise(
-                Epsilon(described.epsilon_nanonats), Fraction(described.delta_trillionths, TRILLION)
-            )
+            self.promise = _promise(described)
+            self.hiding: int = described.hiding_people or described.people
+            if self.hiding > self.people:
+                raise InvalidParameter(f"{self._name} has more people to hide among than there are")
         except BaseException:
             self.close()
             raise
@@ -72,24 +75,25 @@ class RemoteShuffler:
             self._channels.persistence,
         )
         try:
-            yield from self._received(request, cohort, call)
+            # How many people a random part has is known only to those who know the parties.
+            for message in call.counted(cohort.stop - cohort.start, all_of_them=cohort.split is None):
+                self.bytes_moved += len(message.packed)
+                yield request.randomizer.unpack(message.packed, message.reports)
         finally:
             call.cancel()
-
-    def _received(self, request: Request, cohort: Cohort, call: Reception) -> Iterator[Reports]:
-        """Checked; how many people a random part has is known only to those who know the parties."""
-        left = cohort.stop - cohort.start
-        wrong = MalformedReport(f"{self._name} sent another number of reports than it was asked for")
-        for message in call.messages():
-            self.bytes_moved += len(message.packed)
-            left -= message.reports
-            if left < 0 or message.reports == 0:
-                raise wrong  # at once: such a stream might have no end
-            yield request.randomizer.unpack(message.packed, message.reports)
-        if left and cohort.split is None:
-            raise wrong
 
     def _described(self) -> Any:
         method, request = self._stub.DescribeShuffler, pb.DescribeShufflerRequest()
         call = UnaryCall(self._name, lambda seconds: method.future(request, timeout=seconds))
         return answers([call], self._timeout, self._channels.persistence)[0]
+
+
+def _promise(described: Any) -> Promise:
+    """What the shuffler says of itself; where it says nothing it has no limit."""
+    return Promise(
+        Epsilon(described.epsilon_nanonats),
+        Fraction(described.delta_trillionths, TRILLION),
+        described.colluding_parties,
+        described.requests or MOST_REQUESTS,
+        max(described.minimum_cohort, FEWEST_PEOPLE),
+    )

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import grpc
 
+from localdp.accounting.promised import trillionths_above
 from localdp.errors import DeadlineMissed, InvalidParameter, PolicyRefused
 from localdp.oracles.shuffler import Promise, Shuffler
 from localdp.sharing.collection import LONGEST_NAME
@@ -28,7 +29,6 @@ from parties.wire.v1 import shuffler_pb2 as pb
 from parties.wire.v1 import shuffler_pb2_grpc
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ShufflerService"].full_name
-TRILLION = 10**12
 
 _Result = TypeVar("_Result")
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -74,7 +74,11 @@ class ShufflerService(shuffler_pb2_grpc.ShufflerServiceServicer):
                 people=self._shuffler.people,
                 schema=codec.schema_to_wire(self._shuffler.schema),
                 epsilon_nanonats=self._promise.epsilon.nanonats,
-                delta_trillionths=int(self._promise.delta * TRILLION),
+                delta_trillionths=trillionths_above(self._promise.delta),
+                colluding_parties=self._promise.colluding,
+                hiding_people=self._shuffler.hiding,
+                requests=self._promise.requests,
+                minimum_cohort=self._promise.minimum_cohort,
             )
 
     @streaming

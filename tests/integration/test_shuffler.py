@@ -8,6 +8,7 @@ import subprocess
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ from tests.support.processes import COMMAND, Stage, envelope, localdp, read_line
 
 PEOPLE = people(90)
 EVERYBODY = Cohort(0, 90)
-PROMISE = Promise(ONE)
+PROMISE = Promise(ONE, requests=100, minimum_cohort=2)
 WAIT_SECONDS = 20.0
 
 Wrap = Callable[[Party, dict[str, str]], AgentService]
@@ -80,11 +81,14 @@ class Held(AgentService):
 
 @contextmanager
 def mixing(
-    wrap_agent: Wrap = AgentService, holders: list[Party] | None = None, secret: bytes = KEYRING.shuffler()
+    wrap_agent: Wrap = AgentService,
+    holders: list[Party] | None = None,
+    secret: bytes = KEYRING.shuffler(),
+    promise: Promise = PROMISE,
 ) -> Iterator[tuple[RemoteShuffler, Served]]:
     """Three agents, a shuffler, and the aggregator's side of it."""
     with served(holders or parties_of(PEOPLE, 3), wrap_agent=wrap_agent) as made:
-        shuffler = Shuffler(made.remote, KeystreamSource(secret), PROMISE)
+        shuffler = Shuffler(made.remote, KeystreamSource(secret), promise)
         address = made.loopback.serve(SERVICE_NAME, ShufflerService("mixer", shuffler))
         patience = Patience(attempts=1)
         with closing(RemoteShuffler(Peer("mixer", address), WAIT_SECONDS, patience=patience)) as remote:
@@ -167,6 +171,39 @@ def test_a_call_that_is_repeated_has_the_same_bytes_and_charges_once() -> None:
         assert mixed_of(remote).tobytes() == first.tobytes()
 
 
+def test_behind_a_shuffler_requests_about_a_person_add_up_and_the_last_one_is_refused_by_name() -> None:
+    holders = parties_of(PEOPLE, 3)
+    with mixing(holders=holders, promise=Promise(ONE, requests=2, minimum_cohort=2)) as (remote, _):
+        first = mixed_of(remote, 0)
+        mixed_of(remote, 1)
+        spent = [holder.ledger.spent().tolist() for holder in holders]
+        with pytest.raises(BudgetExhausted, match="promises about a person in all: epsilon 2"):
+            mixed_of(remote, 2)
+        assert [holder.ledger.spent().tolist() for holder in holders] == spent
+        assert mixed_of(remote, 0).tobytes() == first.tobytes()
+
+
+def test_what_a_shuffler_says_of_itself_reaches_the_oracle_and_its_claim() -> None:
+    promise = Promise(ONE, Fraction(1, 3 * 10**6), colluding=1, requests=7, minimum_cohort=30)
+    with mixing(promise=promise) as (remote, _):
+        told = replace(promise, delta=Fraction(333334, 10**12))  # never smaller than it is
+        assert (remote.promise, remote.hiding, remote.people) == (told, 60, 90)
+        oracle = ShuffledOracle(remote, ONE, KEYRING.source("told"), delta=promise.delta)
+        assert oracle.answer(["smoker"])[0].reports == 90
+        assert "no more than 1 of the other parties" in oracle.claim.statement()
+        assert "the aggregator and anybody else" in oracle.claim.statement()
+
+
+def test_an_agent_that_answers_by_content_is_refused_at_start() -> None:
+    holders = parties_of(PEOPLE, 3)
+    holders[1].policy = Policy(by_content=True)
+    with (
+        pytest.raises(PolicyRefused, match="party-1 answers by content"),
+        mixing(holders=holders),
+    ):
+        pass
+
+
 def test_bytes_that_are_no_message_are_refused_by_name() -> None:
     with mixing() as (_, made):
         shuffler = Shuffler(made.remote, KeystreamSource(bytes(32)), PROMISE)
@@ -244,15 +281,32 @@ def test_the_command_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
             f"--agent={one.name}={loop.serve(AGENT_SERVICE, AgentService(one, {}))}"
             for one in parties_of(PEOPLE, 2)
         ]
-        options = (*named, "--epsilon", "0.5", "--delta", "1e-7")
-        with (
-            shuffler_process(made, *options) as peer,
-            closing(RemoteShuffler(peer, WAIT_SECONDS)) as remote,
-        ):
-            half, delta = ONE.divided_by(2), Fraction(1, 10**7)
-            assert remote.promise == Promise(half, delta)
-            oracle = ShuffledOracle(remote, half, KEYRING.source("half"), delta=delta)
-            assert oracle.answer(["smoker"])[0].reports == 90
+        book = tmp_path / "promised"
+        limits = ("--requests", "2", "--minimum-cohort", "80", "--ledger", str(book))
+        options = (*named, "--epsilon", "0.5", "--delta", "1e-7", *limits)
+        half, delta = ONE.divided_by(2), Fraction(1, 10**7)
+        for run in range(3):  # what was promised outlives the process, and its secret
+            with (
+                shuffler_process(made, *options, *(["--new"] if run == 0 else [])) as peer,
+                closing(RemoteShuffler(peer, WAIT_SECONDS)) as remote,
+            ):
+                assert remote.promise == Promise(half, delta, requests=2, minimum_cohort=80)
+                oracle = ShuffledOracle(remote, half, KEYRING.source("half"), delta=delta)
+                if run == 2:
+                    with pytest.raises(BudgetExhausted, match="epsilon 1 at delta 2e-07"):
+                        oracle.answer(["smoker"])
+                else:
+                    assert oracle.answer(["smoker"])[0].reports == 90
+
+
+def test_the_command_refuses_agents_that_answer_by_content_in_one_clear_line(tmp_path: Path) -> None:
+    holder = party(PEOPLE, 0)
+    holder.policy = Policy(by_content=True)
+    with loopback() as loop:
+        agent = f"--agent={holder.name}={loop.serve(AGENT_SERVICE, AgentService(holder, {}))}"
+        told = envelope(localdp(tmp_path, "shuffler", "run", agent, "--new", "--json"))
+    assert told["exit_code"] == 1
+    assert "party-0 answers by content" in told["message"]
 
 
 def test_behind_certificates_agents_answer_the_shuffler_and_it_answers_the_analyst(tmp_path: Path) -> None:
@@ -291,6 +345,7 @@ def test_parties_with_a_shuffler_answer_in_the_shuffled_model(tmp_path: Path) ->
         assert told["exit_code"] == 0, told
         assert (told["data"]["model"], told["data"]["reports"]) == ("shuffled", 60)
         assert "shuffler must mix" in told["data"]["privacy"]
+        assert "other parties must not tell the aggregator what they sent" in told["data"]["privacy"]
         # 60 people: 1.30 nats each, of 2; so a second question cannot be paid for.
         assert envelope(localdp(tmp_path, *ask))["exit_code"] == 5
 

@@ -74,3 +74,8 @@ def test_the_parts_of_an_epsilon_never_add_up_to_more(nanonats: int, parts: int)
 def test_an_amount_is_a_whole_number_and_not_negative(nanonats: int) -> None:
     with pytest.raises(InvalidParameter):
         Epsilon(nanonats)
+
+
+def test_an_epsilon_shows_itself_in_nats() -> None:
+    assert repr({Epsilon.requested("2"): 4000}) == "{Epsilon(2 nats): 4000}"
+    assert repr(Epsilon.requested("0.000000001")) == "Epsilon(0.000000001 nats)"

@@ -139,3 +139,26 @@ def test_nonsense_is_refused(people: int, local: float) -> None:
         Shuffled(people, local)
     with pytest.raises(InvalidParameter):
         Shuffled(10, 1.0).epsilon(0.0)
+
+
+def bisected(people: int, epsilon: Epsilon, delta: float) -> Epsilon:
+    """By the definition: every step of the bisection looks at the whole grid."""
+    low, high = (
+        epsilon.nanonats // 1000,
+        min(30_000_000, int((float(epsilon) + math.log(people) + 3) * 1e6)),
+    )
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = Shuffled(people, middle / 1e6, "binary").delta(float(epsilon)) <= delta
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return Epsilon(low * 1000)
+
+
+@pytest.mark.parametrize("people", [2, 3, 17, 300, 2000])
+@pytest.mark.parametrize("epsilon", ["0.01", "0.5", "4"])
+@pytest.mark.parametrize("delta", [1e-3, 1e-9])
+def test_looking_at_the_worst_points_alone_finds_what_a_bisection_finds(
+    people: int, epsilon: str, delta: float
+) -> None:
+    asked = Epsilon.requested(epsilon)
+    assert largest_local(people, asked, delta, "binary") == bisected(people, asked, delta)
