@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from difflib import get_close_matches
 from fractions import Fraction
 from itertools import chain
 
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Schema
+from localdp.domains.spelling import suggestion
 from localdp.errors import QueryRefused
 from localdp.queries.arithmetic import affine
 from localdp.queries.expressions import (
@@ -46,7 +46,6 @@ from localdp.queries.tokens import LONGEST_TEXT
 
 _LARGEST_SUM = 10**300  # of absolute values in a linear form: no partial sum of doubles overflows below it
 _EXACT_BITS = 4096  # of a denominator: those of bounds and coefficients fit, those of hostile sums do not
-_MOST_SUGGESTIONS = 1024  # names compared when looking for the nearest: a bound on the work of a refusal
 
 
 def kind_of(expression: Expression, schema: Schema) -> Kind:
@@ -107,7 +106,7 @@ def type_of(expression: Expression, schema: Schema) -> Type:
 
 def _column_type(name: str, schema: Schema) -> Type:
     if name not in schema:
-        raise QueryRefused(f"there is no column {name!r}{_nearest(name, schema.names)}")
+        raise QueryRefused(f"there is no column {name!r}{suggestion(name, schema.names)}")
     match schema[name]:
         case BitDomain():
             return BitType()
@@ -196,13 +195,8 @@ def _check_member(column: str, labels: tuple[str, ...], schema: Schema) -> None:
 def _require_label(text: str, domain: CategoryDomain) -> None:
     if domain.code(text) is None:
         raise QueryRefused(
-            f"there is no label {text!r:.80} in that category{_nearest(text, domain.labels)}"
+            f"there is no label {text!r:.80} in that category{suggestion(text, domain.labels)}"
         )
-
-
-def _nearest(word: str, known: tuple[str, ...]) -> str:
-    nearest = get_close_matches(word, known[:_MOST_SUGGESTIONS], n=1)
-    return f"; did you mean {nearest[0]!r:.80}?" if nearest else ""
 
 
 def _several(expression: Several) -> str:

@@ -260,5 +260,7 @@ def _misplaced(token: Token) -> str:
 def _no_value(name: str) -> str:
     if name in NAMES.values():
         return f"`{name}` has more than one value: it stands at the top, or as an argument of another"
+    if name.lower() in ("mean", "avg", "average", "sum", "count"):
+        return "every answer is a mean over people: ask for a condition, or for a column as clip(column / bound)"
     known = get_close_matches(name, ["parity", "clip", *NAMES.values()], n=1)
     return f"there is no function of this name{f'; did you mean {known[0]!r}?' if known else ''}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from localdp.queries.encoded import encoding_of
 from localdp.sharing.collection import Tier
 from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.prio3_tier import compile_for
+from parties.command.answers import answer_rows
 from parties.command.options import number_of_people
 from parties.command.output import print_ok, stderr_console, stdout_console
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from parties.relay.server import AttachedPeer
 
 ATTACH_SECONDS = 60.0
+DEFAULT_BATCH = 2  # that of `SharedOracle`
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,26 +58,41 @@ class AskOptions:
     noise_plan: str
     json: bool
     tier: Tier = "prio3"
+    minimum_batch: int | None = None
 
 
 def run_ask(options: AskOptions) -> None:
     """Ask, then print the answer with its error, its cost and what was promised."""
-    with oracle_of(options) as oracle:
-        answer = oracle.answer([options.query])[0]
+    with _noted(options) as noted, oracle_of(options) as oracle:
+        answer, schema = oracle.answer([options.query])[0], oracle.schema
         data = answer_data(answer, oracle)
+        noted(answer)
     if options.json:
         print_ok(data)
         return
     table = Table(title=answer.query, show_header=False, title_justify="left")
-    table.add_row("share of people", f"{answer.value:.6g} ± {answer.standard_error:.2g}")
-    table.add_row(
-        "number of people", f"{answer.count:,.1f} ± {answer.count_error:,.1f} of {answer.people:,}"
-    )
+    for row in answer_rows(answer, schema):
+        table.add_row(*row)
     table.add_row("trust model", oracle.claim.model)
     table.add_row("epsilon per person", str(oracle.cost.epsilon_per_person))
     console = stdout_console()
     console.print(table)
     console.print(oracle.claim.statement())
+
+
+@contextmanager
+def _noted(options: AskOptions) -> Iterator[Callable[[Answer], None]]:
+    """Notes the round for whoever watches the running parties, if it asks any."""
+    if options.connect is None:
+        yield lambda answer: None
+        return
+    from parties.command.state import state_if_any
+    from parties.view.journal import released, round_told
+
+    state, epsilon = state_if_any(options.connect), float(Epsilon.requested(options.epsilon))
+    everybody = {"parties": len(state.agents), "asked": len(state.agents)}
+    with round_told(state.events, options.query, options.model, epsilon) as ended:
+        yield lambda answer: ended(**released(answer), **everybody)
 
 
 def answer_data(answer: Answer, oracle: StatisticalQueryOracle) -> dict[str, Any]:
@@ -100,6 +117,10 @@ def oracle_of(options: AskOptions) -> Iterator[StatisticalQueryOracle]:
     running = options.connect is not None or options.relay is not None
     if options.identity is not None and not running:
         raise InvalidParameter("--identity is shown to running parties: it goes with --connect or --relay")
+    if options.minimum_batch is not None and options.model != "shared":
+        raise InvalidParameter(
+            "--minimum-batch is about what share servers hold: it goes with --model shared"
+        )
     if running:
         with _connected(options, epsilon) as oracle:
             yield oracle
@@ -121,6 +142,7 @@ def _launched(options: AskOptions, epsilon: Epsilon, records: Records) -> Iterat
     from parties.simulation.launcher import Simulation
 
     shuffled = options.model == "shuffled"
+    _require_batch(options, records.people)  # before anything is launched
     if options.model == "shared" and options.tier == "prio3":
         _compile_first(options, records.people)
     if shuffled and records.people < FEWEST_PEOPLE:
@@ -129,7 +151,7 @@ def _launched(options: AskOptions, epsilon: Epsilon, records: Records) -> Iterat
         dealt(records, options.parties),
         budget=shuffled_local_epsilon(epsilon, DEFAULT_DELTA, records.people) if shuffled else epsilon,
         servers=options.servers,
-        shuffler=Promise(epsilon) if shuffled else None,
+        shuffler=Promise(epsilon, minimum_cohort=FEWEST_PEOPLE) if shuffled else None,
     ) as simulation:
         if simulation.mixer is not None:
             yield ShuffledOracle(simulation.mixer, epsilon, Keyring.from_system().source("analyst"))
@@ -171,11 +193,12 @@ def _connected(options: AskOptions, epsilon: Epsilon) -> Iterator[StatisticalQue
             yield oracle
         return
     with ExitStack() as stack:
-        attached = _attached(options, identity, stack)
+        attached = attached_agents(options.relay, options.expect, identity, stack)
         parties = stack.enter_context(closing(RemoteParties([*state.agents, *attached], identity=identity)))
         if options.model == "local":
             yield _distributed(options, epsilon, parties, None)
             return
+        _require_share_servers(options, state.share_servers)
         with closing(RemoteShareServers(parties, state.share_servers, identity=identity)) as shared:
             yield _distributed(options, epsilon, parties, shared)
 
@@ -195,22 +218,24 @@ def _mixed(
         yield ShuffledOracle(mixer, epsilon, Keyring.from_system().source("analyst"))
 
 
-def _attached(options: AskOptions, identity: Any, stack: ExitStack) -> list[AttachedPeer]:
+def attached_agents(
+    relay: str | None, expect: str, identity: Identity | None, stack: ExitStack
+) -> list[AttachedPeer]:
     """The agents that dial in, once all of them have."""
-    if options.relay is None:
+    if relay is None:
         return []
     from parties.command.options import names
     from parties.relay.server import RelayServer
 
-    host, _, port = options.relay.rpartition(":")
-    expected = [name for name in names(options.expect) if name]
+    host, _, port = relay.rpartition(":")
+    expected = [name for name in names(expect) if name]
     if not host or not port.isdecimal() or not expected:
         raise InvalidParameter(
             "--relay is an address such as 127.0.0.1:7000; --expect names those who dial it"
         )
-    relay = stack.enter_context(RelayServer(host, int(port), identity))
-    relay.wait_for(expected, ATTACH_SECONDS)
-    return relay.peers(expected)
+    server = stack.enter_context(RelayServer(host, int(port), identity))
+    server.wait_for(expected, ATTACH_SECONDS)
+    return server.peers(expected)
 
 
 def _distributed(
@@ -220,4 +245,20 @@ def _distributed(
     if options.model == "local":
         return LocalOracle(parties, epsilon, source)
     plan = NoisePlan.parse(options.noise_plan)
-    return SharedOracle(shared, epsilon, source, plan=plan, tier=options.tier)
+    _require_batch(options, parties.people)
+    batch = DEFAULT_BATCH if options.minimum_batch is None else options.minimum_batch
+    return SharedOracle(shared, epsilon, source, plan=plan, tier=options.tier, minimum_batch=batch)
+
+
+def _require_share_servers(options: AskOptions, servers: Sequence[Peer]) -> None:
+    if not servers:
+        named = "nobody names" if options.connect is None else f"{options.connect} names no"
+        raise InvalidParameter(f"{named} share servers: the shared model needs at least two of them")
+
+
+def _require_batch(options: AskOptions, people: int) -> None:
+    """A batch that can never be full is refused here: the servers would refuse it when everybody has paid."""
+    if options.minimum_batch is not None and options.minimum_batch > people:
+        raise InvalidParameter(
+            f"--minimum-batch {options.minimum_batch:,} is more than the {people:,} people that there are"
+        )

@@ -1,9 +1,9 @@
-"""`localdp histogram`: the frequencies of a column's values in the local model."""
+"""`localdp histogram`: the frequencies of a column's values, or of a query's, in the local model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,16 @@ import numpy as np
 from rich.table import Table
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.errors import InvalidParameter
 from localdp.estimation.consistency import norm_sub
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt, made_up_people
 from localdp.oracles.histogram import Histogram, ask_histogram
 from localdp.oracles.lr import LROracle
 from parties.command.options import number_of_people
-from parties.command.output import print_ok, stdout_console
+from parties.command.output import print_ok, print_whole, stdout_console
 
-MOST_BARS = 40
+MOST_BARS = 200
 _BAR_WIDTH = 30
 
 
@@ -28,11 +29,15 @@ _BAR_WIDTH = 30
 class HistogramOptions:
     """The command's options, as typed."""
 
-    column: str
+    query: str
     epsilon: str
     connect: Path | None
+    identity: Path | None
+    relay: str | None
+    expect: str
     people: str
     parties: int
+    anyway: bool
     json: bool
 
 
@@ -41,7 +46,7 @@ def run_histogram(options: HistogramOptions) -> None:
     epsilon = Epsilon.requested(options.epsilon)
     source = Keyring.from_system().source("analyst")
     with _parties(options, epsilon) as reports:
-        histogram = ask_histogram(reports, options.column, epsilon, source)
+        histogram = ask_histogram(reports, options.query, epsilon, source, check_signal=not options.anyway)
     if options.json:
         print_ok(histogram_data(histogram))
         return
@@ -50,13 +55,12 @@ def run_histogram(options: HistogramOptions) -> None:
 
 @contextmanager
 def _parties(options: HistogramOptions, epsilon: Epsilon) -> Iterator[LROracle]:
-    if options.connect is not None:
-        from parties.command.state import read_state
-        from parties.coordinator import RemoteParties
-
-        with closing(RemoteParties(read_state(options.connect).agents)) as parties:
+    if options.connect is not None or options.relay is not None:
+        with _running(options) as parties:
             yield parties
         return
+    if options.identity is not None:
+        raise InvalidParameter("--identity is shown to running parties: it goes with --connect or --relay")
     from parties.simulation.launcher import Simulation
 
     people = made_up_people(number_of_people(options.people), Keyring.from_system().source("people"))
@@ -64,12 +68,27 @@ def _parties(options: HistogramOptions, epsilon: Epsilon) -> Iterator[LROracle]:
         yield simulation.parties
 
 
+@contextmanager
+def _running(options: HistogramOptions) -> Iterator[LROracle]:
+    from parties.command.ask import attached_agents
+    from parties.command.state import State, read_state
+    from parties.coordinator import RemoteParties
+    from parties.identity import load_identity
+
+    state = State((), ()) if options.connect is None else read_state(options.connect)
+    identity = None if options.identity is None else load_identity(options.identity)
+    with ExitStack() as stack:
+        attached = attached_agents(options.relay, options.expect, identity, stack)
+        with closing(RemoteParties([*state.agents, *attached], identity=identity)) as parties:
+            yield parties
+
+
 def histogram_data(histogram: Histogram) -> dict[str, Any]:
     """The histogram for a machine: raw estimates with their errors, and the consistent ones beside them."""
     frequencies = histogram.frequencies
     low, high = frequencies.intervals(0.95, simultaneous=True)
     return {
-        "column": histogram.column,
+        "query": histogram.query,
         "values": list(histogram.values),
         "frequencies": frequencies.values.tolist(),
         "standard_errors": frequencies.standard_errors.tolist(),
@@ -86,7 +105,7 @@ def _print(histogram: Histogram) -> None:
     shown = np.argsort(-frequencies.values)[:MOST_BARS] if len(histogram.values) > MOST_BARS else None
     order = range(len(histogram.values)) if shown is None else sorted(shown.tolist())
     most = max(float(frequencies.values.max()), 1e-9)
-    table = Table(histogram.column, "frequency", "", title_justify="left", box=None)
+    table = Table(histogram.query, "frequency", "", title_justify="left", box=None)
     for place in order:
         value = float(frequencies.values[place])
         bar = "█" * round(max(0.0, value) / most * _BAR_WIDTH)
@@ -96,7 +115,11 @@ def _print(histogram: Histogram) -> None:
     console = stdout_console()
     console.print(table)
     if shown is not None:
-        console.print(f"the {MOST_BARS} largest of {len(histogram.values)} values; --json has all")
-    console.print(
-        f"{histogram.people:,} people, epsilon {histogram.randomizer.epsilon} each: {histogram.randomizer.canonical}"
+        console.print(
+            f"the {MOST_BARS} largest estimates of {len(histogram.values)}, hence on average too large; --json has all",
+            soft_wrap=True,
+        )
+    print_whole(
+        console,
+        f"{histogram.people:,} people, epsilon {histogram.randomizer.epsilon} each: {histogram.randomizer.canonical}",
     )

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
-from enum import Enum
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from parties.command.arguments import (
+    ConnectOption,
+    EpsilonOption,
+    ExpectOption,
+    IdentityOption,
+    JsonOption,
+    Model,
+    PartiesOption,
+    PlanOption,
+    RelayOption,
+    ReportEpsilonOption,
+    SeedOption,
+    ServersOption,
+    Target,
+    Tier,
+    Transport,
+)
 from parties.command.attack import attack
 from parties.command.contract import contract
 from parties.command.doctor import doctor
@@ -24,7 +41,6 @@ from parties.command.shuffler import shuffler_app
 
 app = typer.Typer(
     name="localdp",
-    help="Local differential privacy and a secret-shared curator, end to end, over gRPC.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -49,58 +65,21 @@ app.command("run")(run_command)
 app.command()(separate)
 
 
-class Transport(str, Enum):
-    """Where the parties live."""
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
 
-    process = "process"
-    grpc = "grpc"
-
-
-class Model(str, Enum):
-    """Whom one has to trust."""
-
-    exact = "exact"
-    curator = "curator"
-    local = "local"
-    shuffled = "shuffled"
-    shared = "shared"
+        typer.echo(f"localdp {version('localdp')}")
+        raise typer.Exit
 
 
-class Tier(str, Enum):
-    """Whether parties prove that their shares are well formed."""
-
-    prio3 = "prio3"
-    additive = "additive"
-
-
-class Target(str, Enum):
-    """Which error counts."""
-
-    distribution = "distribution"
-    heavy = "heavy"
-
-
-EpsilonOption = Annotated[
-    str, typer.Option("--epsilon", "-e", help="Privacy loss per person and count, in nats.")
-]
-ReportEpsilonOption = Annotated[
-    str, typer.Option("--epsilon", "-e", help="Privacy loss of one report, in nats.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON envelope on standard output.")]
-PlanOption = Annotated[
-    str,
-    typer.Option("--noise-plan", help="each-server, divided or divided(t): see `localdp shared explain`."),
-]
-PartiesOption = Annotated[
-    int, typer.Option("--parties", min=1, max=2000, help="How many agents hold the people.")
-]
-ServersOption = Annotated[
-    int, typer.Option("--servers", min=2, max=16, help="How many share servers there are.")
-]
-SeedOption = Annotated[
-    int | None,
-    typer.Option("--insecure-seed", help="Repeatable coins, hence NO privacy: for made-up people only."),
-]
+@app.callback()
+def localdp(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Local differential privacy and a secret-shared curator, end to end, over gRPC."""
 
 
 @app.command()
@@ -155,18 +134,10 @@ def ask(
     query: Annotated[str, typer.Argument(help="A statistical query, such as 'smoker and age >= 65'.")],
     model: Annotated[Model, typer.Option(help="Which trust model answers.")] = Model.local,
     epsilon: EpsilonOption = "1",
-    connect: Annotated[
-        Path | None, typer.Option(help="Ask running parties: the file of `localdp parties up`.")
-    ] = None,
-    identity: Annotated[
-        Path | None, typer.Option(help="Who asks, where parties want TLS: a directory of `localdp keys`.")
-    ] = None,
-    relay: Annotated[
-        str | None, typer.Option(help="Listen at this host and port for agents that dial in.")
-    ] = None,
-    expect: Annotated[
-        str, typer.Option(help="Which ones, separated by commas; all of them are waited for.")
-    ] = "",
+    connect: ConnectOption = None,
+    identity: IdentityOption = None,
+    relay: RelayOption = None,
+    expect: ExpectOption = "",
     people: Annotated[str, typer.Option(help="How many made-up people, unless connected.")] = "10000",
     parties: PartiesOption = 4,
     servers: ServersOption = 2,
@@ -177,6 +148,13 @@ def ask(
             help="Of the shared model: shares with proofs, or bare ones from parties that are trusted."
         ),
     ] = Tier.prio3,
+    minimum_batch: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Of the shared model: nothing is released from fewer reports than this; 2, unless told.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Ask one statistical query under one trust model: the share of people of whom it holds, with an error bar."""
@@ -199,6 +177,7 @@ def ask(
                 servers=servers,
                 noise_plan=noise_plan,
                 tier=tier.value,
+                minimum_batch=minimum_batch,
                 json=json,
             )
         )
@@ -286,22 +265,44 @@ def audit(
 
 @app.command()
 def histogram(
-    column: Annotated[str, typer.Argument(help="A bit, a category or a bounded whole number.")],
+    query: Annotated[
+        str,
+        typer.Argument(
+            help="A column with a list of values, or a query that has one, such as 'which(age < 20, age < 40)'."
+        ),
+    ],
     epsilon: ReportEpsilonOption = "1",
-    connect: Annotated[
-        Path | None, typer.Option(help="Ask running parties: the file of `localdp parties up`.")
-    ] = None,
+    connect: ConnectOption = None,
+    identity: IdentityOption = None,
+    relay: RelayOption = None,
+    expect: ExpectOption = "",
     people: Annotated[str, typer.Option(help="How many made-up people, unless connected.")] = "100000",
     parties: PartiesOption = 4,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Ask also where the noise drowns the frequencies.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Estimate the frequencies of all values of a column, in the local model, with the best randomizer for it."""
+    """Estimate the frequencies of all values of a column or query, in the local model, with the best randomizer for it."""
     from parties.command.output import reporting
 
     with reporting(json):
         from parties.command.histogram import HistogramOptions, run_histogram
 
-        run_histogram(HistogramOptions(column, epsilon, connect, people, parties, json))
+        run_histogram(
+            HistogramOptions(
+                query=query,
+                epsilon=epsilon,
+                connect=connect,
+                identity=identity,
+                relay=relay,
+                expect=expect,
+                people=people,
+                parties=parties,
+                anyway=anyway,
+                json=json,
+            )
+        )
 
 
 @parties_app.command("up")
@@ -348,6 +349,9 @@ def main() -> None:
     from parties.command.output import usage_error
 
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what fails is told in our own words, and once
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a ± that a terminal cannot show must not cost an answer
     arguments = sys.argv[1:]
     with usage_error(json="--json" in arguments):
         sys.exit(get_command(app).main(arguments, prog_name="localdp", standalone_mode=False) or 0)

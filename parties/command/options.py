@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from pathlib import Path
 
 from localdp.errors import InvalidParameter
 from localdp.experiments.compare import MOST_PEOPLE
@@ -49,3 +52,10 @@ def whole_numbers(text: str) -> tuple[int, ...]:
 def names(text: str) -> tuple[str, ...]:
     """Names separated by commas."""
     return tuple(part.strip() for part in text.split(","))
+
+
+def require_writable(directory: Path) -> None:
+    """Find out that nothing can be written there now, and not after all the work."""
+    directory.mkdir(parents=True, exist_ok=True)
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(directory))

@@ -5,10 +5,13 @@ The result goes to stdout, progress and errors to stderr.  With --json stdout ho
     {"schema_version": 1, "status": "ok", "exit_code": 0, "data": ...}
     {"schema_version": 1, "status": "error", "exit_code": 5, "error_code": ..., "message": ..., "hint": ...}
 
+Words for people are broken between words on a terminal, and are one line elsewhere; what is to be copied is whole.
+The hint of some errors is generic, and their message says more: it is in the envelope, and not in the line for people.
+
 The messages of the library's own errors hold no private value (localdp/errors.py) and are shown.  Those of
 any other exception might, so only its type is; LOCALDP_DEBUG=1 shows the traceback, on stderr.  Of an
 OSError about a file the path is shown.
-Checked in tests/unit/command/test_output.py.
+Checked in tests/unit/command/test_output.py and test_narrow_terminals.py.
 """
 
 from __future__ import annotations
@@ -20,13 +23,16 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from localdp import errors
+from parties.command.signals import insistent_interruptions
 
 SCHEMA_VERSION = 1
 DEBUG_VARIABLE = "LOCALDP_DEBUG"
@@ -36,7 +42,7 @@ _UsageError: Any = typer.BadParameter.__base__
 
 
 class ExitCode(IntEnum):
-    """Below 126, where shells keep their own."""
+    """Below 126, where shells keep their own; so an interruption is a failure like others, and not 130."""
 
     OK = 0
     FAILED = 1
@@ -53,12 +59,13 @@ class Outcome(NamedTuple):
     error_code: str
     exit_code: ExitCode
     hint: str
+    shown: bool = True  # to a person; not where the message itself says what to do
 
 
 OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
-    errors.LocalDpError: Outcome("failed", ExitCode.FAILED, "the message says what was refused"),
+    errors.LocalDpError: Outcome("failed", ExitCode.FAILED, "the message says what was refused", False),
     errors.InvalidParameter: Outcome(
-        "invalid_parameter", ExitCode.USAGE, "correct the parameter; --help lists what is accepted"
+        "invalid_parameter", ExitCode.USAGE, "correct the parameter; --help lists what is accepted", False
     ),
     errors.QueryRefused: Outcome(
         "query_refused", ExitCode.USAGE, "correct the query; check the names and types of its columns"
@@ -101,6 +108,11 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
     errors.Unreachable: Outcome(
         "unreachable", ExitCode.UNREACHABLE, "check that it runs, its address and its certificates"
     ),
+    errors.CannotListen: Outcome(
+        "cannot_listen",
+        ExitCode.UNREACHABLE,
+        "choose another port, or 0 for any that is free; `ss -ltnp` lists who listens where",
+    ),
     errors.DeadlineMissed: Outcome(
         "deadline_missed", ExitCode.NOT_IN_TIME, "allow more time, or ask fewer people at once"
     ),
@@ -117,7 +129,7 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
     errors.StorageFailed: Outcome(
         "storage_failed",
         ExitCode.FAILED,
-        "check the disk and the permissions of the ledger; nothing was answered",
+        "check the disk and the permissions of the file; nothing was answered",
     ),
     errors.CoinsExhausted: Outcome(
         "coins_exhausted", ExitCode.FAILED, "use a source of randomness without a bound"
@@ -128,8 +140,14 @@ _FILES = Outcome("file_error", ExitCode.FAILED, "check the path and its permissi
 _BUG = Outcome("bug", ExitCode.BUG, f"a bug in localdp: run again with {DEBUG_VARIABLE}=1 for a traceback")
 
 
+class Interrupted(KeyboardInterrupt):
+    """An interruption of a command that goes on in another way than by running it again: its text is the hint."""
+
+
 def outcome_of(error: BaseException) -> Outcome:
     """The outcome of the nearest known class above the error's own; anything unknown is a bug."""
+    if isinstance(error, Interrupted):
+        return _INTERRUPTED._replace(hint=str(error))
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return _INTERRUPTED
     for kind in type(error).__mro__:
@@ -141,7 +159,7 @@ def outcome_of(error: BaseException) -> Outcome:
 def message_of(error: BaseException) -> str:
     """One line that is safe to show: printable, and without the text of an unknown exception."""
     outcome = outcome_of(error)
-    if outcome is _INTERRUPTED:
+    if outcome.error_code == _INTERRUPTED.error_code:
         return "interrupted"
     if outcome is _BUG:
         return f"unexpected {type(error).__name__}"
@@ -189,11 +207,48 @@ def stderr_console() -> Console:
     return Console(stderr=True)
 
 
+def print_whole(console: Console, text: str) -> None:
+    """A line with something to copy, an address, a key, a path or a command: never wrapped, and as it stands."""
+    console.print(Text(text), soft_wrap=True)
+
+
+def print_prose(console: Console, text: str | Text, indent: int = 0) -> None:
+    """Words: broken between words on a terminal, where a longer word such as a path stays whole; one line elsewhere.
+
+    All lines but the first are indented, by less where the terminal is too narrow for it.
+    """
+    told = Text(text) if isinstance(text, str) else text
+    if console.file.isatty():
+        told = _broken(told, console.width, min(indent, console.width // 2))
+    console.print(told, soft_wrap=True)
+
+
+def _broken(text: Text, width: int, indent: int) -> Text:
+    """In lines of at most so many cells, if no word is longer; rich by itself would break such words or cut them."""
+    broken, used = text.plain.split(" ")[:1], cell_len(text.plain.split(" ")[0])
+    for word in text.plain.split(" ")[1:]:
+        fits = used <= indent or used + 1 + cell_len(word) <= width
+        broken += [" " if fits else "\n", word]
+        used = (used + 1 if fits else indent) + cell_len(word)
+    lines = text.copy()
+    lines.plain = "".join(broken)  # as long as before, so that styles stay where they are
+    return Text("\n" + " " * indent).join(lines.split("\n"))
+
+
+def plain_path(path: Path) -> str:
+    """A path to show: without detours by "..", from the working directory where it lies below it."""
+    if ".." not in path.parts:
+        return str(path)
+    whole, here = path.resolve(), Path.cwd()
+    return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
+
+
 @contextmanager
 def reporting(json: bool) -> Iterator[None]:
     """Wraps a command's body (`with reporting(json): ...`): tells a failure, and exits with its code."""
     try:
-        yield
+        with insistent_interruptions():
+            yield
     except (typer.Exit, BrokenPipeError):
         raise  # already told; and a closed pipe has nobody left to tell
     except typer.BadParameter as error:
@@ -228,9 +283,10 @@ def _tell(error: BaseException, json: bool) -> None:
         print_envelope(envelope_error(error))
         return
     outcome = outcome_of(error)
-    line = Text.assemble(("error", "bold red"), f" {outcome.error_code}: {message_of(error)} ")
-    line.append(f"(hint: {outcome.hint})", style="dim")
-    stderr_console().print(line, soft_wrap=True)
+    line = Text.assemble(("error", "bold red"), f" {outcome.error_code}: {message_of(error)}")
+    if outcome.shown:
+        line.append(f" (hint: {outcome.hint})", style="dim")
+    print_prose(stderr_console(), line)
 
 
 def _is_about_a_file(error: BaseException) -> bool:

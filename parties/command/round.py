@@ -7,7 +7,8 @@ was charged replays the same report at no charge.
 from __future__ import annotations
 
 import re
-from contextlib import closing
+from collections import Counter
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,13 +18,18 @@ import typer
 from localdp.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from localdp.domains import Schema
+    from localdp.errors import LocalDpError
     from localdp.oracles.definition import Answer
+    from parties.coordinator import Peer
+    from parties.identity import Identity
     from parties.rounds.partial import RoundResult
     from parties.rounds.plan import Headcount
     from parties.rounds.round import Rounds
 
+_MOST_TOLD = 5  # parties, one line each
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h)")
 
@@ -45,8 +51,13 @@ class RoundOptions:
 
 def round_command(
     query: Annotated[str, typer.Argument(help="A statistical query, such as 'smoker and age >= 65'.")],
-    connect: Annotated[Path, typer.Option(help="The parties to enrol: the file of `localdp parties up`.")],
-    journal: Annotated[Path, typer.Option(help="Where roster and rounds are kept; made if it is missing.")],
+    # Files are opened by the command itself, which says in one line what is wrong with them: not checked by the parser.
+    connect: Annotated[
+        Path, typer.Option(readable=False, help="The parties to enrol: the file of `localdp parties up`.")
+    ],
+    journal: Annotated[
+        Path, typer.Option(readable=False, help="Where roster and rounds are kept; made if it is missing.")
+    ],
     epsilon: Annotated[
         str, typer.Option("--epsilon", "-e", help="Privacy loss per person, in nats.")
     ] = "1",
@@ -54,7 +65,8 @@ def round_command(
     quorum: Annotated[str, typer.Option(help="The least fraction that must have answered.")] = "0.7",
     quorum_of: Annotated[str, typer.Option(help="A fraction of the people or of the parties.")] = "people",
     identity: Annotated[
-        Path | None, typer.Option(help="This analyst's certificate, off loopback: see `localdp keys`.")
+        Path | None,
+        typer.Option(readable=False, help="This analyst's certificate, off loopback: see `localdp keys`."),
     ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
@@ -79,25 +91,91 @@ def seconds_of(text: str) -> float:
 
 def run_round(options: RoundOptions) -> None:
     """Enrol, ask or go on asking, and print the answer."""
-    from parties.command.output import print_ok, stderr_console
+    from localdp.accounting.epsilon import Epsilon
+    from parties.command.output import print_ok
     from parties.command.state import read_state
     from parties.identity import load_identity
-    from parties.rounds.liveness import enrol_peers
     from parties.rounds.round import Rounds
+    from parties.view.journal import round_told
 
     identity = load_identity(options.identity) if options.identity else None
     state = read_state(options.connect)
     with closing(Rounds(options.journal, identity)) as rounds:
-        enrolled = {(party.name, party.address) for party in rounds.roster.enrolled()}
-        new = [peer for peer in state.agents if (peer.name, peer.address) not in enrolled]
-        refused = enrol_peers(rounds.roster, new, identity)
-        if refused:
-            stderr_console().print(f"not enrolled: {_listed(refused)}")
-        result = _asked(rounds, options)
+        refused = _enrolled(rounds, state.agents, identity)
+        epsilon = float(Epsilon.requested(options.epsilon))
+        with round_told(state.events, options.query, "local", epsilon) as ended:
+            with _missing_told(rounds):
+                result, schema = _asked(rounds, options), rounds.roster.schema
+            ended(**_told(result))
     if options.json:
-        print_ok({**result_data(result), "not_enrolled": {why: n.parties for why, n in refused.items()}})
+        print_ok({**result_data(result), **_by_party(refused, rounds.refusals)})
     else:
-        _print(result)
+        _print(result, schema)
+
+
+def _enrolled(rounds: Rounds, peers: Sequence[Peer], identity: Identity | None) -> dict[str, LocalDpError]:
+    """Enrol whoever is not; says who could not be enrolled, and why."""
+    from parties.rounds.liveness import enrolling
+
+    known = {(party.name, party.address) for party in rounds.roster.enrolled()}
+    new = [peer for peer in peers if (peer.name, peer.address) not in known]
+    refused = {peer.name: error for peer, error in enrolling(rounds.roster, new, identity)}
+    if refused and not rounds.roster.enrolled():
+        first, error = next(iter(refused.items()))
+        others = f" (and {len(refused) - 1} more parties)" if len(refused) > 1 else ""
+        raise type(error)(f"nobody can be enrolled: {_sentence(first, error)}{others}")
+    _tell("not enrolled", refused)
+    return refused
+
+
+@contextmanager
+def _missing_told(rounds: Rounds) -> Iterator[None]:
+    """Says who did not answer, and why, whether the others are enough or not."""
+    try:
+        yield
+    finally:
+        _tell("no answer", rounds.refusals)
+
+
+def _tell(what: str, errors: Mapping[str, LocalDpError]) -> None:
+    from parties.command.output import print_prose, stderr_console
+
+    for name, error in list(errors.items())[:_MOST_TOLD]:
+        print_prose(stderr_console(), f"{what}: {_sentence(name, error)}")
+    if len(errors) > _MOST_TOLD:
+        print_prose(stderr_console(), f"{what}: {len(errors) - _MOST_TOLD} more")
+
+
+def _sentence(name: str, error: LocalDpError) -> str:
+    """What is wrong with a party, with its name once."""
+    from parties.command.output import message_of
+
+    message = message_of(error)
+    return message if message.startswith(f"party {name}") else f"party {name}: {message}"
+
+
+def _by_party(refused: Mapping[str, LocalDpError], missing: Mapping[str, LocalDpError]) -> dict[str, Any]:
+    """Who was not enrolled and who did not answer, for a machine."""
+    from parties.rounds.asking import reason_of
+
+    reasons = Counter(reason_of(error) for error in refused.values())
+    return {
+        "not_enrolled": dict(reasons),
+        "parties_not_enrolled": {name: _sentence(name, error) for name, error in refused.items()},
+        "parties_missing": {name: _sentence(name, error) for name, error in missing.items()},
+    }
+
+
+def _told(result: RoundResult) -> dict[str, Any]:
+    """What is noted of a round for whoever watches the parties."""
+    from parties.view.journal import released
+
+    return {
+        **released(result.answer),
+        "parties": result.answered.parties,
+        "asked": result.asked.parties,
+        "missing": {why: count.people for why, count in result.missing.items()},
+    }
 
 
 def _asked(rounds: Rounds, options: RoundOptions) -> RoundResult:
@@ -144,18 +222,17 @@ def _listed(missing: Mapping[str, Headcount]) -> str:
     return ", ".join(f"{count.parties} {reason}" for reason, count in missing.items())
 
 
-def _print(result: RoundResult) -> None:
+def _print(result: RoundResult, schema: Schema) -> None:
     from rich.table import Table
 
+    from parties.command.answers import answer_rows
     from parties.command.output import stdout_console
     from parties.rounds.partial import ASSUMPTION
 
     answer, some = result.answer, result.answer_of_answered
     table = Table(title=answer.query, show_header=False, title_justify="left")
-    table.add_row("share of all people", f"{answer.value:.6g} ± {answer.standard_error:.2g}")
-    table.add_row(
-        "number of people", f"{answer.count:,.1f} ± {answer.count_error:,.1f} of {answer.people:,}"
-    )
+    for row in answer_rows(answer, schema, "all people"):
+        table.add_row(*row)
     table.add_row(
         "of those who answered", f"{some.value:.6g} ± {some.standard_error:.2g} of {some.people:,}"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,21 @@ from typing import Any
 from localdp.errors import InvalidParameter
 from parties.coordinator import Peer
 
+_SOON_SECONDS = 1.0
+_LARGEST_FILE = 1 << 20  # characters; 2,000 parties take less
+
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Addresses of running parties and share servers, and of the shuffler in front of the parties if there is one."""
+    """Addresses of running parties and share servers, and of the shuffler in front of the parties if there is one.
+
+    `events` is the journal in which coordinators note their rounds for whoever watches (`parties.view.journal`).
+    """
 
     agents: tuple[Peer, ...]
     share_servers: tuple[Peer, ...]
     shuffler: Peer | None = None
+    events: Path | None = None
 
     def to_data(self) -> dict[str, Any]:
         """Plain data."""
@@ -26,6 +34,7 @@ class State:
             "agents": [asdict(peer) for peer in self.agents],
             "share_servers": [asdict(peer) for peer in self.share_servers],
             **({} if self.shuffler is None else {"shuffler": asdict(self.shuffler)}),
+            **({} if self.events is None else {"events": str(self.events)}),
         }
 
 
@@ -38,24 +47,50 @@ def write_state(state: State, path: Path) -> None:
 def read_state(path: Path) -> State:
     """Read them again; a file that is something else is refused."""
     try:
-        data = json.loads(path.read_text())
+        with path.open() as file:
+            data = json.loads(file.read(_LARGEST_FILE))
         shuffler = _peers([data["shuffler"]])[0] if "shuffler" in data else None
-        return State(_peers(data["agents"]), _peers(data["share_servers"]), shuffler)
-    except (ValueError, KeyError, TypeError) as error:
+        events = Path(data["events"]) if "events" in data else None
+        return State(_peers(data["agents"]), _peers(data.get("share_servers", [])), shuffler, events)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidParameter(
-            f"{path} does not say where parties are; make it with `localdp parties up`"
+            f'{path} does not say where parties are; `localdp parties up` makes such a file, or write {{"agents": '
+            '[{"name": "north", "address": "127.0.0.1:7301"}]}, and "share_servers" likewise'
         ) from error
 
 
+def state_if_any(path: Path | None) -> State:
+    """What a file of addresses says; nothing, if it is not one: what is wrong with it is told by whoever needs it."""
+    with contextlib.suppress(InvalidParameter, OSError):
+        if path is not None:
+            return read_state(path)
+    return State((), ())
+
+
 def require_replaceable(path: Path) -> None:
-    """Refuse to write over a file that is something else than the addresses of parties."""
-    if path.exists():
-        try:
-            read_state(path)
-        except (InvalidParameter, OSError) as error:
-            raise InvalidParameter(
-                f"{path} is something else than a file of addresses; give another --state"
-            ) from error
+    """Refuse to write over a file that is something else than the addresses of parties, or of parties that still run."""
+    if not path.exists():
+        return
+    try:
+        state = read_state(path)
+    except (InvalidParameter, OSError) as error:
+        raise InvalidParameter(
+            f"{path} is something else than a file of addresses; give another --state"
+        ) from error
+    if state.agents and _answers(state.agents[0].address):
+        raise InvalidParameter(
+            f"the parties that {path} tells of still run; end them, or give another --state"
+        )
+
+
+def _answers(address: str) -> bool:
+    """Whether somebody listens there."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), _SOON_SECONDS).close()
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def forget_state(state: State, path: Path) -> None:

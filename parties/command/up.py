@@ -1,22 +1,31 @@
-"""`localdp parties up`: simulated parties that stay until they are told to go."""
+"""`localdp parties up`: simulated parties that stay until they are told to go, and what happens to them meanwhile.
+
+Checked in tests/integration/test_live_view.py and tests/integration/test_nothing_is_left_behind.py.
+"""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.table import Table
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import SCHEMA, dealt, made_up_people
 from localdp.oracles.shuffler import Promise
 from parties.command.options import number_of_people
 from parties.command.output import print_ok, stderr_console, stdout_console
-from parties.command.signals import terminate_like_ctrl_c
+from parties.command.signals import heard, terminate_like_ctrl_c
 from parties.command.state import State, forget_state, require_replaceable, write_state
 from parties.simulation.launcher import Simulation
+from parties.view.journal import JournalReader, make_journal
+from parties.view.owned import Owned, Watch
+from parties.view.parties import PartiesShown
+from parties.view.screen import tell
 
 # A signal that comes just before the wait is noticed at its end; signal.pause() would sleep on for ever.
 WAKE_SECONDS = 0.5
@@ -39,27 +48,58 @@ class UpOptions:
 def run_up(options: UpOptions) -> None:
     """Launch, say where everybody is, and wait for Ctrl-C or a termination signal."""
     budget = Epsilon.requested(options.budget)
-    promise = Promise(Epsilon.requested(options.promise)) if options.shuffler else None
+    worth = Epsilon.requested(options.promise)
+    promise = Promise(worth, minimum_cohort=FEWEST_PEOPLE) if options.shuffler else None
     people = made_up_people(number_of_people(options.people), Keyring.from_system().source("people"))
     require_replaceable(options.state)
     terminate_like_ctrl_c()
     console = stderr_console()
-    with console.status(f"starting {options.parties} agents and {options.servers} share servers"):
+    starting = f"starting {options.parties} agents and {options.servers} share servers"
+    with nullcontext() if options.json else console.status(starting):
         simulation = Simulation(
             dealt(people, options.parties), budget=budget, servers=options.servers, shuffler=promise
         )
         simulation.__enter__()
-    state = State(tuple(simulation.agents), tuple(simulation.share_servers), simulation.shuffler)
+    agents, servers, journal = simulation.agents, simulation.share_servers, journal_of(simulation)
+    state = State(tuple(agents), tuple(servers), simulation.shuffler, journal)
     try:
+        make_journal(journal)
         write_state(state, options.state)
         _announce(options, state, budget)
-        while True:
-            time.sleep(WAKE_SECONDS)
+        _watch(simulation, budget, PartiesShown(console, options.json))
     except KeyboardInterrupt:
-        console.print("stopping")
+        heard()
+        tell(console, "stopping", options.json)
     finally:
         simulation.__exit__(None, None, None)
         forget_state(state, options.state)
+
+
+def journal_of(simulation: Simulation) -> Path:
+    """Where coordinators note their rounds: beside the ledgers, and gone with them."""
+    return simulation.ledger_files[0].with_name("rounds.jsonl")
+
+
+def owned_by(simulation: Simulation, budget: Epsilon) -> list[Owned]:
+    """Whoever runs a simulation owns all of it: processes, and ledgers to read."""
+    ledgers = dict(zip(simulation.parties.contributors, simulation.ledger_files, strict=True))
+    owned = [Owned(peer.name, "share server") for peer in simulation.share_servers]
+    owned += [Owned(one.name, "agent", one.people, budget, path) for one, path in ledgers.items()]
+    owned += [] if simulation.shuffler is None else [Owned(simulation.shuffler.name, "shuffler")]
+    ids = simulation.process_ids
+    return [replace(one, process_id=process_id) for one, process_id in zip(owned, ids, strict=True)]
+
+
+def _watch(simulation: Simulation, budget: Epsilon, shown: PartiesShown) -> None:
+    """Show what happens, until somebody interrupts."""
+    watch, journal = Watch(owned_by(simulation, budget)), JournalReader(journal_of(simulation))
+    with shown.on_screen():
+        while True:
+            notes = list(journal.notes())
+            shown.seen(*watch.look())  # after the notes: a round that is over was charged for
+            for note in notes:
+                shown.told(note)
+            time.sleep(WAKE_SECONDS)
 
 
 def _announce(options: UpOptions, state: State, budget: Epsilon) -> None:

@@ -26,6 +26,11 @@ class Event:
     reports: int = 0  # that it sent, or that the round has
     reason: str = ""  # why a round failed: budget_exhausted, unreachable, ...
     missing: Mapping[str, int] = field(default_factory=dict)  # people who did not answer, by reason
+    epsilon: float | None = None  # what the round cost each person, in nats
+    value: float | None = None  # what was released, of a round of one number
+    standard_error: float | None = None
+    parties: int | None = None  # how many answered, of a round that may do without some
+    asked: int | None = None  # of how many; None: of all
 
 
 Callback = Callable[[Event], None]

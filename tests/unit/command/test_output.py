@@ -64,6 +64,7 @@ def test_exit_codes_are_those_of_the_conventions() -> None:
         errors.InvalidParameter: 2,
         errors.QueryRefused: 2,
         errors.Unreachable: 3,
+        errors.CannotListen: 3,
         errors.DeadlineMissed: 4,
         errors.QuorumMissed: 4,
         errors.BudgetExhausted: 5,
@@ -130,6 +131,22 @@ def test_an_interruption_exits_with_1(capsys: pytest.CaptureFixture[str]) -> Non
     assert run(KeyboardInterrupt(), as_json=True) == 1
     assert json.loads(capsys.readouterr().out)["message"] == "interrupted"
     assert run(typer.Abort(), as_json=False) == 1
+    assert "(hint: run the command again)" in capsys.readouterr().err
+
+
+def test_an_interruption_can_say_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(output.Interrupted("go on with --resume"), as_json=True) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["message"], told["hint"]) == ("interrupted", "go on with --resume")
+    assert run(output.Interrupted("go on with --resume"), as_json=False) == 1
+    assert capsys.readouterr().err == "error interrupted: interrupted (hint: go on with --resume)\n"
+
+
+def test_a_generic_hint_is_for_scripts_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(errors.InvalidParameter("epsilon must be positive"), as_json=False) == 2
+    assert capsys.readouterr().err == "error invalid_parameter: epsilon must be positive\n"
+    assert run(errors.InvalidParameter("epsilon must be positive"), as_json=True) == 2
+    assert "--help" in json.loads(capsys.readouterr().out)["hint"]
 
 
 def test_a_file_that_cannot_be_opened_is_no_bug(capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,6 +82,7 @@ def test_a_text_means_its_tree(text: str, expected: Expression) -> None:
         ("parity(1)", "take conditions", 8),
         ("pariti(a)", "did you mean 'parit", 1),
         ("exec(a)", "no function of this name", 1),
+        ("mean(a)", "every answer is a mean over people", 1),
         ("a and which(b)", "more than one value", 7),
         ("not ball(x)", "more than one value", 5),
         ("vector(ball(x))", "components of a vector", 8),
