@@ -7,9 +7,9 @@
         print(federation.oracle("shared", epsilon=1).answer(["smoker"]))
 
 Both give the same object.  `oracle` makes the statistical-query oracle of a trust model, and every learner and release of
-the library runs on it; `round` asks one query with a deadline and a quorum; `budgets` says what people have left;
-`events` tells what happens.  Launched parties end with the federation: at `close`, at the end of `with`, when it is
-forgotten, when the interpreter ends, and also when that is killed (`parties.simulation`).
+the library runs on it; `round` asks one query with a deadline and a quorum; `of` is some of the parties, as a federation;
+`budgets` says what people have left; `events` tells what happens.  Launched parties end with the federation: at `close`, at
+the end of `with`, when it is forgotten, when the interpreter ends, and also when that is killed (`parties.simulation`).
 
 Checked in tests/unit/parties/test_federation.py and, with processes, in tests/integration/test_federation.py.
 """
@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -30,15 +31,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import LARGEST_LIMIT_NANONATS
+from localdp.accounting.ledger import LARGEST_LIMIT_NANONATS, Ledger
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.errors import InvalidParameter, QuorumMissed
+from localdp.errors import InvalidParameter, LocalDpError
 from localdp.experiments.keyring import Keyring
 from localdp.oracles.definition import Asked, AskedVector, StatisticalQueryOracle
 from localdp.oracles.plans import Plan
 from localdp.randomness.source import RandomSource
-from parties.command.state import State, require_replaceable, write_state
+from parties.command.state import State, require_replaceable, state_if_any, write_state
 from parties.federated.events import Event, Events
 from parties.federated.models import Sides, curator_ledger, oracle_on
 from parties.federated.places import (
@@ -51,12 +52,15 @@ from parties.federated.places import (
     running,
 )
 from parties.federated.tables import SchemaLike, records_of
+from parties.federated.views import LedgerOfSome, Some, SpendingOfSome
 from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, WatchedReports, WatchedShares
 from parties.identity import Identity, load_identity
 from parties.rounds.partial import RoundResult
 from parties.rounds.plan import Quorum
 from parties.rounds.roster import Enrolled, Roster, schema_digest
 from parties.rounds.round import Rounds, one_bit_for
+from parties.status import reason
+from parties.view.journal import journal_rounds
 
 EpsilonLike = Epsilon | Fraction | float | str
 
@@ -68,19 +72,40 @@ class Budgets:
     remaining: Mapping[Epsilon, int]  # so many people have so much left, the poorest first
     exact: bool  # read off ledgers, and not only what this federation has asked for
 
+    def __str__(self) -> str:
+        """4,000 people have epsilon 2 left."""
+        told = [f"{people:,} people have epsilon {left} left" for left, people in self.remaining.items()]
+        return "; ".join(told) + ("" if self.exact else ", as far as this federation has asked")
+
+
+@dataclass(frozen=True, slots=True)
+class _Within:
+    """What some parties are a part of."""
+
+    whole: Federation
+    some: Some
+
 
 class Federation:
     """Parties that can be asked, under any trust model that their place allows."""
 
-    def __init__(self, place: Place, keyring: Keyring) -> None:
-        """Use `launch` or `connect`."""
+    def __init__(self, place: Place, keyring: Keyring, within: _Within | None = None) -> None:
+        """Use `launch`, `connect` or `of`."""
         self._place = place
         self._keyring = keyring
-        self._oracles = 0
-        self._spending = Spending(place.lr.people)
-        self._curator = curator_ledger(place.records, place.limits)
+        self._within = within
         self._closed = weakref.finalize(self, place.close)
-        self.events = Events()
+        self._curator: Ledger | None
+        if within is None:
+            self._numbers = count(1)  # of oracles: no two of them have the same coins
+            self._spending = Spending(place.lr.people)
+            self._curator = curator_ledger(place.records, place.limits)
+            self.events = Events()
+            return
+        whole, some = within.whole, within.some
+        self._numbers, self.events = whole._numbers, whole.events
+        self._spending = SpendingOfSome(whole._spending, some)
+        self._curator = whole._curator and LedgerOfSome(whole._curator, some)
 
     @classmethod
     def launch(
@@ -92,14 +117,15 @@ class Federation:
         share_servers: int = 2,
         budget: EpsilonLike = 10,
         largest_request: EpsilonLike | None = None,
-        processes: bool = True,
+        processes: bool | int = True,
         insecure_seed: int | None = None,
     ) -> Federation:
         """Simulated parties that hold the data between them, as processes or in this one.
 
         `parties` is how many there are, or how many people each holds; every person may spend `budget` in total, and
-        `largest_request` (all of it, unless given) at a time.  A party hosts all of its people in one process, each with a
-        budget of their own.  With `insecure_seed` everything is repeatable, hence guessable: for made-up people only.
+        `largest_request` (all of it, unless given) at a time.  A party hosts all of its people, each with a budget of
+        their own, in a process of its own; or all parties are dealt out to so many processes; or, without any, they are
+        objects here.  With `insecure_seed` everything is repeatable, hence guessable: for made-up people only.
         """
         if share_servers not in SERVERS:
             raise InvalidParameter(f"there are {SERVERS.start} to {SERVERS.stop - 1} share servers")
@@ -109,7 +135,9 @@ class Federation:
         )
         largest = limit if largest_request is None else _epsilon(largest_request)
         launch = Launch(dealt_out(records, parties), records, limit, largest, share_servers, keyring)
-        return cls(in_processes(launch) if processes else in_this_process(launch), keyring)
+        if processes is False:
+            return cls(in_this_process(launch), keyring)
+        return cls(in_processes(launch, None if processes is True else processes), keyring)
 
     @classmethod
     def connect(
@@ -128,7 +156,21 @@ class Federation:
         keyring = (
             Keyring.from_system() if insecure_seed is None else Keyring.insecurely_seeded(insecure_seed)
         )
-        return cls(running(Path(path), shown), keyring)
+        federation = cls(running(Path(path), shown), keyring)
+        journal_rounds(federation.events, state_if_any(Path(path)).events, len(federation.parties))
+        return federation
+
+    def of(self, parties: Iterable[str]) -> Federation:
+        """The federation of some of the parties: answers are about their people, and nobody else is asked or charged.
+
+        Their budgets are the same ones, and so are the events.  A shuffler that runs somewhere mixes the reports of all of
+        its parties, so that a part of them has no shuffled model.  It ends with this one, or before it at its own `close`.
+        """
+        self._require_open()
+        if self._within is not None or self._place.some is None:
+            raise InvalidParameter("this is a part of a federation already: ask the whole one for another")
+        some = Some.named(parties, self._place.contributors)
+        return Federation(self._place.some(some.numbers), self._keyring, _Within(self, some))
 
     @property
     def schema(self) -> Schema:
@@ -158,8 +200,11 @@ class Federation:
         Every round costs each person `epsilon`, in nats, until their budgets are spent.
         """
         self._require_open()
-        self._oracles += 1
-        number = self._oracles
+        if model == "shuffled" and not self._place.shuffles:
+            raise InvalidParameter(
+                "the shuffler mixes the reports of all of its parties: ask the whole federation, or use the local model"
+            )
+        number = next(self._numbers)
         place, spent = self._place, None if epsilon is None else Epsilon.requested(epsilon)
         reports = WatchedReports(place.lr, place.contributors, self.events, self._spending, model)
         shares = None if place.share_servers is None else WatchedShares(place.share_servers, self._spending)
@@ -169,7 +214,8 @@ class Federation:
 
         mixer = place.mixer and WatchedMixer(place.mixer, place.contributors, self._spending)
         sides = Sides(reports, shares, place.records, self._curator, mixer)
-        return WatchedOracle(oracle_on(sides, model, spent, coins, options), self.events, model, self)
+        oracle = oracle_on(sides, model, spent, coins, options)
+        return WatchedOracle(oracle, self.events, model, self, len(place.contributors))
 
     def plan(
         self,
@@ -184,15 +230,21 @@ class Federation:
     def budgets(self, of: Literal["parties", "curator"] = "parties") -> Budgets:
         """What is left to people: with their parties, or with the curator of a simulation, who keeps a book of its own.
 
-        Where the ledgers are not at hand it is what people have left at most, as far as this federation knows: others may
-        have asked them, too.
+        Of launched parties it is read off their ledgers, whoever asked them.  Of running ones it is what people have left
+        at most, as far as this federation knows: others may have asked them, too.
         """
+        self._require_open()
         sizes = [party.people for party in self._place.contributors]
         limits = np.repeat([min(one.nanonats, LARGEST_LIMIT_NANONATS) for one in self._place.limits], sizes)
-        left = np.maximum(limits - self._spent(of), 0)
+        left = np.maximum(limits - self._all_spent(of), 0)
         amounts, people = np.unique(left, return_counts=True)
         remaining = {Epsilon(int(one)): int(count) for one, count in zip(amounts, people, strict=True)}
         return Budgets(remaining, exact=bool(self._place.ledgers) or of == "curator")
+
+    def _all_spent(self, of: str) -> NDArray[np.int64]:
+        if self._within is None:
+            return self._spent(of)
+        return self._within.whole._spent(of)[self._within.some.people]
 
     def _spent(self, of: str) -> NDArray[np.int64]:
         if of == "parties" and self._place.ledgers:
@@ -227,12 +279,25 @@ class Federation:
                 result = thread.submit(
                     self._ask_round, query, spent, wanted, deadline_seconds, journal
                 ).result()
-        except QuorumMissed:
-            self.events.tell(Event("round failed", "local", (query,), self.people, reason="quorum_missed"))
+        except LocalDpError as error:
+            why = reason(type(error)).lower()
+            self.events.tell(Event("round failed", "local", (query,), self.people, reason=why))
             raise
-        missing = {why: count.people for why, count in result.missing.items()}
-        reports = result.answered.people
-        self.events.tell(Event("round ended", "local", (query,), self.people, "", reports, "", missing))
+        self.events.tell(
+            Event(
+                "round ended",
+                "local",
+                (query,),
+                self.people,
+                reports=result.answered.people,
+                missing={why: count.people for why, count in result.missing.items()},
+                epsilon=float(spent),
+                value=result.answer.value,
+                standard_error=result.answer.standard_error,
+                parties=result.answered.parties,
+                asked=result.asked.parties,
+            )
+        )
         return result
 
     def write_addresses(self, path: str | Path) -> None:
@@ -257,7 +322,8 @@ class Federation:
         self.close()
 
     def _require_open(self) -> None:
-        if not self._closed.alive:
+        whole = self if self._within is None else self._within.whole
+        if not self._closed.alive or not whole._closed.alive:
             raise InvalidParameter("the federation is closed")
 
     def _ask_round(

@@ -84,8 +84,10 @@ class Settings:
 
     @property
     def promise(self) -> Promise | None:
-        """What the shuffler promises; None: there is none."""
-        return Promise(self.epsilon, self.delta) if "shuffled" in self.models else None
+        """What the shuffler promises: enough for every trial, about however few made-up people; None: there is none."""
+        if "shuffled" not in self.models:
+            return None
+        return Promise(self.epsilon, self.delta, requests=self.trials, minimum_cohort=FEWEST_PEOPLE)
 
     def local_epsilon(self, people: int) -> Epsilon:
         """Of a single report behind the shuffler: the largest that mixing so many turns into the promise."""

@@ -1,7 +1,8 @@
 """What each trust model promises for one count, in words for the person whose record it is.
 
 Every statement names epsilon, its neighbours and its unit, who must be honest, and against whom it holds; that of the
-shuffled model its delta and what the shuffler itself sees, that of the shared model what coalitions of servers learn.
+shuffled model its delta, what the shuffler itself sees and that other parties must not tell what they sent, that of the
+shared model what coalitions of servers learn.
 Checked in tests/unit/experiments/test_comparison.py.
 """
 
@@ -78,12 +79,14 @@ def _shuffled_statement(epsilon: float, delta: float, people: Sequence[int]) -> 
         epsilon=epsilon,
         neighbours=NEIGHBOURS,
         unit="in total, for one count, against whoever sees the mixed reports",
-        honest="the shuffler, who sees who sent which report",
+        honest="the shuffler, who sees who sent which report; and the other parties, who must not tell the aggregator "
+        "what they sent",
         kind="approximate",
         words="Each person's bit is randomized before it leaves the device, and a shuffler passes the reports on "
         f"without names or order. Who sees them learns at most epsilon = {epsilon:g} about one person, but for a "
-        f"probability of delta = {delta:g}, however much they compute. Against the shuffler itself there is only the "
-        f"epsilon of a single report{_single_reports(epsilon, delta, people)}.",
+        f"probability of delta = {delta:g}, however much they compute. A person hides among the others' reports: it is "
+        "assumed that the other parties do not tell the aggregator what they sent. Against the shuffler itself there is "
+        f"only the epsilon of a single report{_single_reports(epsilon, delta, people)}.",
         delta=delta,
     )
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from parties.experiments.cells import Block
     from parties.experiments.definition import Experiment
     from parties.experiments.forecast import Forecast
     from parties.experiments.results import Results
     from parties.experiments.running import Run
 
 MOST_JOBS = 64
-_STEPS = 10  # lines of progress where there is no terminal
+_DIMENSION = "dim."  # a column of its own only where there is one
+_SPARE = ("bytes", "refused", "trials", "predicted")  # where a terminal is narrow
+_GO_ON = "go on with the same command and --resume: what is finished is kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,9 @@ class RunOptions:
 
 
 def run_command(
-    file: Annotated[Path, typer.Argument(help="The experiment, in TOML: see docs/experiments.md.")],
+    file: Annotated[
+        Path, typer.Argument(readable=False, help="The experiment, in TOML: see docs/experiments.md.")
+    ],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what each cell would yield, cost and take.")
     ] = False,
@@ -69,9 +72,11 @@ def run_command(
 
 def run_run(options: RunOptions) -> None:
     """Read the file, then forecast it or run it."""
+    from parties.command.output import stderr_console
     from parties.command.signals import terminate_like_ctrl_c
     from parties.experiments.reading import load_experiment
     from parties.experiments.running import run_experiment, seeded
+    from parties.view.experiments import experiment_shown
 
     experiment = seeded(load_experiment(options.file), options.insecure_seed)
     if options.out is not None:
@@ -80,79 +85,103 @@ def run_run(options: RunOptions) -> None:
     if options.dry_run:
         _forecast(experiment, options)
         return
-    with progress_of(experiment) as done:
-        jobs = options.jobs or min(MOST_JOBS, os.cpu_count() or 1)
-        run = run_experiment(experiment, jobs=jobs, resume=options.resume, done=done)
-    run.written.extend(_report(experiment.output.directory, run.written))
+    with _going_on():
+        with experiment_shown(experiment, stderr_console(), options.json) as done:
+            jobs = options.jobs or min(MOST_JOBS, os.cpu_count() or 1)
+            run = run_experiment(experiment, jobs=jobs, resume=options.resume, done=done)
+        run.written.extend(_report(experiment.output.directory, run.written, options.json))
     _tell(run, options)
 
 
-def _report(directory: Path, written: list[Path]) -> list[Path]:
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """An interruption in here is told with how to go on: the same command alone would be refused."""
+    from parties.command.output import Interrupted
+
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise Interrupted(_GO_ON) from error
+
+
+def _report(directory: Path, written: list[Path], json: bool) -> list[Path]:
     """The page of the results, where it can be drawn; the run is whole without it."""
     from localdp.errors import LocalDpError
     from parties.command.output import stderr_console
     from parties.report.experiment import write_experiment_report
+    from parties.view.screen import tell
 
     if find_spec("matplotlib") is None or directory / "results.json" not in written:
         return []
+    console = stderr_console()
+    drawing = nullcontext() if json else console.status("drawing the report")
     try:
-        return [write_experiment_report(directory)]
+        with drawing:
+            return [write_experiment_report(directory)]
     except LocalDpError as error:
-        stderr_console().print(f"no report: {error}", soft_wrap=True, markup=False)
+        tell(console, f"no report: {error}", json)
         return []
 
 
 def _forecast(experiment: Experiment, options: RunOptions) -> None:
-    from parties.command.output import print_ok, stdout_console
-    from parties.experiments.forecast import forecasts
+    from parties.command.output import print_ok, print_prose, stdout_console
+    from parties.experiments.forecast import caveats, forecasts
     from parties.experiments.running import preflight
+    from parties.report.fitting import print_fitting
 
     preflight(experiment)
     cells = list(forecasts(experiment))
     seconds = sum(cell.seconds or 0.0 for cell in cells)
     if options.json:
-        print_ok({"cells": [cell.to_data() for cell in cells], "seconds_on_one_worker": round(seconds, 3)})
+        told = {"seconds_on_one_worker": round(seconds, 3), "caveats": list(caveats(experiment))}
+        print_ok({"cells": [cell.to_data() for cell in cells], **told})
         return
     console = stdout_console()
-    console.print(_forecast_table(experiment, cells))
+    print_fitting(console, _forecast_table(experiment, cells), _SPARE)
     for how in dict.fromkeys(
         f"{cell.model}: {cell.how}" for cell in cells if cell.predicted_standard_error is None
     ):
-        console.print(how, soft_wrap=True)
+        print_prose(console, how)
+    for caveat in caveats(experiment):
+        print_prose(console, caveat)
     trials = sum(cell.trials for cell in cells)
-    console.print(
-        f"{len(cells)} cells, {trials:,} trials, about {seconds:,.0f} s on one worker. Nobody was asked.",
-        soft_wrap=True,
-    )
+    total = f"{len(cells)} cells, {trials:,} trials, about {seconds:,.0f} s on one worker."
+    print_prose(console, f"{total} Nobody was asked.")
 
 
 def _forecast_table(experiment: Experiment, cells: list[Forecast]) -> Any:
-    table = _table(experiment.path.name, "predicted", "seconds", "bytes")
+    dimensions = any(cell.dimension is not None for cell in cells)
+    table = _table(experiment.path.name, dimensions, "predicted", "seconds", "bytes")
+    table.caption = "seconds: all trials of the cell, on one worker; bytes: one trial"
     for cell in cells:
         moved = "-" if cell.bytes_per_trial is None else f"{cell.bytes_per_trial:,}"
         shown = [_shown(cell.predicted_standard_error), _shown(cell.seconds), moved]
-        table.add_row(*_where(cell.to_data()), *shown)
+        table.add_row(*_where(cell.to_data(), dimensions), *shown)
     return table
 
 
-def _table(title: str, *further: str) -> Any:
-    """A table whose numbers are never cut short, also where lines have 80 characters."""
+def _table(title: str, dimensions: bool, *further: str) -> Any:
+    """An empty table, for numbers that are never cut short (`print_fitting`)."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    table = Table(
+        box=SIMPLE_HEAD, title=title, pad_edge=False, title_justify="left", caption_justify="left"
+    )
     table.add_column("model", no_wrap=True)
-    for name in ("epsilon", "people", "dim.", *further):
+    for name in ("epsilon", "people", *([_DIMENSION] if dimensions else []), *further):
         table.add_column(name, justify="right", no_wrap=True)
     return table
 
 
-def _where(cell: dict[str, Any]) -> list[str]:
-    return [cell["model"], f"{cell['epsilon']:g}", f"{cell['people']:,}", _shown(cell["dimension"])]
+def _where(cell: dict[str, Any], dimensions: bool) -> list[str]:
+    where = [cell["model"], f"{cell['epsilon']:g}", f"{cell['people']:,}"]
+    return [*where, _shown(cell["dimension"])] if dimensions else where
 
 
 def _tell(run: Run, options: RunOptions) -> None:
-    from parties.command.output import print_ok, stdout_console
+    from parties.command.output import plain_path, print_ok, print_prose, print_whole, stdout_console
+    from parties.report.fitting import print_fitting
 
     data = run.results.to_data()
     if options.json:
@@ -165,14 +194,17 @@ def _tell(run: Run, options: RunOptions) -> None:
         )
         return
     console = stdout_console()
-    console.print(_result_table(run.results))
+    print_fitting(console, _result_table(run.results), _SPARE)
     provenance = run.results.provenance
     for why, trials in provenance["refusals"].items():
-        console.print(f"refused, {why}: {trials:,} trials")
+        parties = provenance["parties_refusing"][why]
+        console.print(
+            f"refused, {why}: {trials:,} trials{f', by up to {parties} parties each' if parties else ''}"
+        )
     for promise in _promises(run.results):
-        console.print(promise, soft_wrap=True)
-    console.print(str(provenance["privacy"]), soft_wrap=True)
-    console.print(f"Written: {', '.join(map(str, run.written))}", soft_wrap=True)
+        print_prose(console, promise)
+    print_prose(console, str(provenance["privacy"]))
+    print_whole(console, f"Written: {', '.join(map(plain_path, run.written))}")
 
 
 def _promises(results: Results) -> list[str]:
@@ -187,12 +219,14 @@ def _promises(results: Results) -> list[str]:
 def _result_table(results: Results) -> Any:
     measure = _measure(results)
     kind = "mean" if measure == "score" else "root_mean_square"
-    table = _table(f"{measure}: {kind.replace('_', ' ')}", "trials", "refused", "predicted", "measured")
+    dimensions = any(cell["dimension"] is not None for cell in results.cells)
+    title = f"{measure}: {kind.replace('_', ' ')}"
+    table = _table(title, dimensions, "trials", "refused", "predicted", "measured")
     for cell in results.cells:
         found = cell["measures"].get(measure)
         refused = sum(one["trials"] for one in cell["refused"].values())
         shown = [f"{cell['trials']:,}", f"{refused:,}", _shown(cell["predicted_standard_error"])]
-        table.add_row(*_where(cell), *shown, _shown(None if found is None else found[kind]))
+        table.add_row(*_where(cell, dimensions), *shown, _shown(None if found is None else found[kind]))
     return table
 
 
@@ -204,40 +238,3 @@ def _measure(results: Results) -> str:
 
 def _shown(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
-
-
-@contextmanager
-def progress_of(experiment: Experiment) -> Iterator[Callable[[Block], None]]:
-    """A bar on a terminal, a line every tenth of the way elsewhere; on standard error."""
-    from parties.command.output import stderr_console
-    from parties.experiments.cells import cells_of
-
-    total = experiment.sweep.trials * sum(1 for _ in cells_of(experiment))
-    console = stderr_console()
-    if not console.is_terminal:
-        yield _lines(console, total)
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("trials"))
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
-        task = progress.add_task("starting", total=total)
-
-        def done(block: Block) -> None:
-            progress.update(
-                task, advance=block.trials, description=f"{block.cell.model}, n = {block.cell.people:,}"
-            )
-
-        yield done
-
-
-def _lines(console: Any, total: int) -> Callable[[Block], None]:
-    finished = 0
-
-    def done(block: Block) -> None:
-        nonlocal finished
-        before, finished = finished, finished + block.trials
-        if finished * _STEPS // total > before * _STEPS // total:
-            console.print(f"{finished:,} of {total:,} trials", soft_wrap=True)
-
-    return done

@@ -6,6 +6,7 @@
 | `definition.py`, `reading.py` | an experiment as data, and from a file |
 | `bundled.py`, `populations.py` | public data sets, and the people of one cell |
 | `cells.py` | the sweep as cells, and their trials as blocks |
+| `settings.py`, `processes.py` | who takes part in a trial: parties in this process, some of them faulty; or processes |
 | `trials.py` | one block of trials, anywhere and in any order |
 | `executors.py` | who runs blocks |
 | `journal.py` | finished blocks, durably |

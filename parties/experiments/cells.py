@@ -58,10 +58,14 @@ def cells_of(experiment: Experiment) -> Iterator[Cell]:
                         yield Cell(model, epsilon, people, dimension, seed)
 
 
+def trials_per_block(experiment: Experiment) -> int:
+    """How many trials a worker runs at a time, at most."""
+    return QUERIES_PER_BLOCK if isinstance(experiment.task, QueryTask) else 1
+
+
 def blocks_of(experiment: Experiment) -> Iterator[Block]:
     """All blocks of all cells, in order."""
-    trials = experiment.sweep.trials
-    size = QUERIES_PER_BLOCK if isinstance(experiment.task, QueryTask) else 1
+    trials, size = experiment.sweep.trials, trials_per_block(experiment)
     for cell in cells_of(experiment):
         for first in range(0, trials, size):
             yield Block(cell, first, min(size, trials - first))

@@ -9,13 +9,17 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Schema
 from localdp.experiments.catalogue import LearnerTask, QueryTask
+from localdp.experiments.cheating import Cheat
+from parties.agent.declared import Declared
 
 FORMATS = ("json", "parquet")
+Transport = Literal["in-process", "processes"]  # where parties and share servers are
+TRANSPORTS: tuple[Transport, ...] = get_args(Transport)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +27,15 @@ class DataSource:
     """A table in a file, or a set by name."""
 
     path: Path | None = None
-    schema: Schema | None = None  # of a file
+    schema: Schema | Declared | None = None  # of a file, and how its columns are read
     name: str | None = None
     resample: bool = False  # rows are drawn with replacement
+    public: bool = False  # of a file: anybody may know its rows
+
+    @property
+    def confidential(self) -> bool:
+        """Whether exact answers about it are nobody else's business."""
+        return self.path is not None and not self.public
 
     @property
     def about(self) -> str:
@@ -41,6 +51,7 @@ class PartiesPlan:
     sizes: tuple[int, ...] | None = None  # people of each, instead of a number
     share_servers: int = 2
     budget: Epsilon | None = None  # what a person may spend in one trial; None: as much as it takes
+    transport: Transport = "in-process"
 
     @property
     def count(self) -> int:
@@ -50,14 +61,19 @@ class PartiesPlan:
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """How many of the parties are away, and how many answer too late."""
+    """Fractions of the parties that are away, that answer too late and that cheat."""
 
     dropouts: float = 0.0
     stragglers: float = 0.0
+    cheaters: float = 0.0
+    cheat: Cheat = "reports"
 
-    def counts(self, parties: int) -> tuple[int, int]:
-        """Parties that do not answer, and parties that answer late."""
-        return int(self.dropouts * parties + 0.5), int(self.stragglers * parties + 0.5)
+    def counts(self, parties: int) -> tuple[int, int, int]:
+        """Parties that do not answer, parties that answer late, and parties that cheat."""
+        away, late, cheating = (
+            int(fraction * parties + 0.5) for fraction in (self.dropouts, self.stragglers, self.cheaters)
+        )
+        return away, late, cheating
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """What a run would yield and take, cell by cell, before it is begun.
 
-Predicted errors are those of the oracles' plans, and nobody is asked for them.  Time and bytes are measured on a few trials
-of each trust model, in this process, with two numbers of people, `FEW` and `MANY` at most; a line through both gives the
-time of every cell: an estimate, right to a factor of two or so on a quiet machine.
+Predicted errors are those of the oracles' plans, and nobody is asked for them; faults are none of a plan's business, which
+`caveats` says.  Time and bytes are measured on a few trials
+of each trust model, on one worker, with two numbers of people, `FEW` and `MANY` at most; a line through both gives the
+time of every cell: an estimate, right to a factor of two or so on a quiet machine.  Trials that take long are not
+repeated, so that a forecast is quick itself.
 
 Checked in tests/unit/parties/test_experiment_forecast.py.
 """
@@ -12,22 +14,25 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from localdp.domains import Records
 from localdp.errors import LocalDpError
 from localdp.experiments.catalogue import LearnerTask
+from localdp.experiments.faults import Faulty
 from localdp.experiments.outlook import Outlook
-from parties.experiments.cells import Cell, cells_of
+from parties.experiments.cells import Cell, cells_of, trials_per_block
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
-from parties.experiments.trials import Work, oracle_of_trial
+from parties.experiments.trials import Work, oracle_of_trial, processes_of, setting_of_trial
 from parties.federated.places import dealt_out
 from parties.status import reason
 
 FEW, MANY = 1000, 20_000
 _REPEATED = 3  # of which the quickest counts
+_ENOUGH_SECONDS = 0.2  # after which no trial is repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,27 @@ def forecasts(experiment: Experiment) -> Iterator[Forecast]:
         yield _forecast(work, cell, records, probes[key])
 
 
+def caveats(experiment: Experiment) -> tuple[str, ...]:
+    """What predictions leave out."""
+    count = experiment.parties.count
+    away, late, cheating = experiment.faults.counts(count)
+    told = []
+    if away or late:
+        told.append(
+            f"Predicted for everybody's answers: {away} of {count} parties are away and {late} late, so errors are larger."
+        )
+    if cheating:
+        told.append(
+            f"Predicted without cheaters: what those {cheating} of {count} parties add that cheat is not in these errors."
+        )
+    if experiment.parties.budget is not None and "shuffled" in experiment.sweep.models:
+        told.append(
+            "shuffled: parties charge a person what one report reveals before mixing, which is more than epsilon; where "
+            f"that exceeds budget = {experiment.parties.budget}, trials will be refused."
+        )
+    return tuple(told)
+
+
 def _forecast(work: Work, cell: Cell, records: Records, probe: _Probe | None) -> Forecast:
     outlook, trials = _outlook(work, cell, records), work.experiment.sweep.trials
     seconds = None if probe is None else trials * (probe.seconds + probe.seconds_per_person * cell.people)
@@ -106,13 +132,19 @@ def _parts(work: Work, records: Records) -> tuple[Records, ...]:
 
 
 def _probed(work: Work, cell: Cell) -> _Probe | None:
-    """A few trials with the largest epsilon of the sweep; None if they are refused."""
+    """A few trials with the largest epsilon of the sweep, whatever the budget; None if they are refused."""
     experiment = work.experiment
+    if (
+        experiment.parties.transport == "in-process"
+    ):  # elsewhere a budget takes time: every trial has fresh processes
+        work = replace(
+            work, experiment=replace(experiment, parties=replace(experiment.parties, budget=None))
+        )
     cell = replace(cell, epsilon=max(experiment.sweep.epsilons))
     records = population(experiment.data, cell.people, cell.dimension, work.people(cell))
     few, many = min(FEW, records.people), min(MANY, records.people)
     try:
-        short, _ = _measured(work, cell, records.slice(0, few))
+        short, _ = _measured(work, cell, records.slice(0, few), least=2)  # the first one warms up
         long, moved = _measured(work, cell, records.slice(0, many))
     except LocalDpError:
         return None
@@ -122,15 +154,25 @@ def _probed(work: Work, cell: Cell) -> _Probe | None:
     return _Probe(max(0.0, short - slope * few), slope, moved / many)
 
 
-def _measured(work: Work, cell: Cell, records: Records) -> tuple[float, int]:
+def _measured(work: Work, cell: Cell, records: Records, least: int = 1) -> tuple[float, int]:
     """Seconds and bytes of one trial on these people, whatever its signal."""
     task = work.experiment.task
     if isinstance(task, LearnerTask):
         task = replace(task, parameters={**task.parameters, "check_signal": False})
-    truth, taken, moved = task.truth(records), [], 0
-    for trial in range(_REPEATED):
+    truth, moved, parts = task.truth(records), 0, _parts(work, records)
+    taken: list[float] = []
+    with ExitStack() as stack:
         started = time.perf_counter()
-        oracle, _ = oracle_of_trial(work, cell, _parts(work, records), records, trial)
-        moved = task.measured(oracle, records, truth).cost.bytes_moved
-        taken.append(time.perf_counter() - started)
-    return min(taken), moved
+        processes = processes_of(work, cell, stack)
+        starting = 0.0
+        if processes is not None and processes.lasting:  # they start once for a whole block
+            processes.of_trial(parts, Faulty())
+            starting = (time.perf_counter() - started) / trials_per_block(work.experiment)
+        for trial in range(_REPEATED):
+            if trial >= least and sum(taken) > _ENOUGH_SECONDS:
+                break
+            started = time.perf_counter()
+            setting = setting_of_trial(work, cell, parts, records, trial, processes)
+            moved = task.measured(setting.oracle, records, truth).cost.bytes_moved
+            taken.append(time.perf_counter() - started)
+    return starting + min(taken), moved

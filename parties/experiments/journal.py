@@ -49,7 +49,7 @@ class Journal:
                 f"{directory} has results of an earlier run: go on with --resume, or give another --out"
             )
         directory.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             self._lock()
             self.header, self.blocks = self._read(header)

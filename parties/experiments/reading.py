@@ -8,15 +8,19 @@ set = "made-up"                # or path = "patients.csv" (.csv, .parquet, .arro
 # [schema]                     # with path: its columns, with bounds that are told and not read off the data
 # smoker = { kind = "bit" }
 # age = { kind = "integer", low = 0, high = 120 }
+# stay = { kind = "integer", low = 0, high = 61, column = "Length of stay", missing = 61 }
 
 [parties]
 number = 4                     # or sizes = [100, 200]
 share_servers = 2
 budget = 10                    # nats that a person may spend in one trial; without it, as much as it takes
+transport = "in-process"       # or "processes": agents and share servers as processes, over gRPC
 
 [faults]
 dropouts = 0.0                 # fraction of the parties that do not answer
 stragglers = 0.0               # fraction that answers too late: charged, and not counted
+cheaters = 0.0                 # fraction that lies
+# cheat = "reports"            # they send what suits them; or "inputs": they lie about records, and keep to the protocol
 
 [run]
 models = ["curator", "local", "shuffled", "shared"]
@@ -44,12 +48,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from localdp.domains import Schema
 from localdp.errors import InvalidParameter, InvalidRecord, QueryRefused
 from localdp.experiments.catalogue import LEARNERS, RELEASES, LearnerTask, QueryTask, parameters_of
+from localdp.experiments.cheating import CHEATS
 from localdp.experiments.datasets import MOST_FEATURES, SYNTHETIC
+from parties.agent.declared import Declared, declared_schema
 from parties.experiments.definition import (
     FORMATS,
+    TRANSPORTS,
     DataSource,
     Experiment,
     Faults,
@@ -68,6 +74,7 @@ MOST_TRIALS = 10**6
 MOST_SEED = (1 << 63) - 1
 DEFAULT_PEOPLE = 10_000
 _SECTIONS = ("data", "schema", "parties", "faults", "run", "output")
+_PARTIES = ("number", "sizes", "share_servers", "budget", "transport")
 _RUN = (
     "models",
     "query",
@@ -96,15 +103,15 @@ class _Reader:
         for name in file.table:
             if name not in _SECTIONS:
                 raise file.wrong((name,), f"unknown; an experiment has {', '.join(_SECTIONS)}")
-        self._data = Section(file, ("data",), ("set", "path", "resample"), required=True)
-        self._parties = Section(file, ("parties",), ("number", "sizes", "share_servers", "budget"))
-        self._faults = Section(file, ("faults",), ("dropouts", "stragglers"))
+        self._data = Section(file, ("data",), ("set", "path", "resample", "public"), required=True)
+        self._parties = Section(file, ("parties",), _PARTIES)
+        self._faults = Section(file, ("faults",), ("dropouts", "stragglers", "cheaters", "cheat"))
         self._run = Section(file, ("run",), _RUN, required=True)
         self._output = Section(file, ("output",), ("directory", "formats"))
 
     def experiment(self) -> Experiment:
         data, parties = self._source(), self._plan()
-        faults = Faults(self._faults.fraction("dropouts"), self._faults.fraction("stragglers"))
+        faults = self._read_faults()
         task, sweep = self._task(), self._sweep(data, parties)
         experiment = Experiment(
             self._file.path,
@@ -130,11 +137,21 @@ class _Reader:
                 raise self._data.wrong("set", f"no set is called {name:.40}; there are {', '.join(SETS)}")
             if "schema" in self._file.table:
                 raise self._file.wrong(("schema",), "goes with data.path; a set has a schema of its own")
+            if "public" in self._data:
+                raise self._data.wrong("public", "goes with data.path; a set is public, or made up")
             return DataSource(name=name, resample=self._resampled(name))
         assert path is not None
-        source = DataSource(self._file.path.parent / path, self._schema(), None, self._resampled(None))
+        source = DataSource(
+            self._file.path.parent / path, self._schema(), None, self._resampled(None), self._is_public()
+        )
         self._check_table(source)
         return source
+
+    def _is_public(self) -> bool:
+        value = self._data.raw("public") if "public" in self._data else False
+        if not isinstance(value, bool):
+            raise self._data.wrong("public", "true if anybody may know the rows of this table, or false")
+        return value
 
     def _resampled(self, name: str | None) -> bool:
         if "resample" not in self._data:
@@ -146,21 +163,8 @@ class _Reader:
         self._data.whole("resample", 1, MOST_PEOPLE, 1)
         return True
 
-    def _schema(self) -> Schema:
-        columns = self._file.table.get("schema")
-        if not isinstance(columns, dict) or not columns:
-            raise self._file.wrong(
-                ("schema",), 'missing; write [schema] and a line such as smoker = { kind = "bit" }'
-            )
-        for name, domain in columns.items():
-            if not isinstance(domain, dict):
-                raise self._file.wrong(("schema", name), 'a table such as { kind = "bit" }')
-            try:
-                Schema.from_data({"columns": [{"name": name, **domain}]})
-            except InvalidParameter as error:
-                reason = str(error).removeprefix("column 0 of a schema").lstrip(": ")
-                raise self._file.wrong(("schema", name), reason) from None
-        return Schema.from_data({"columns": [{"name": name, **one} for name, one in columns.items()]})
+    def _schema(self) -> Declared:
+        return declared_schema(self._file.table.get("schema"), self._file.wrong)
 
     def _check_table(self, source: DataSource) -> None:
         assert source.path is not None
@@ -179,7 +183,24 @@ class _Reader:
         if sizes is not None and "number" in self._parties:
             raise self._parties.wrong("sizes", "either number or sizes")
         servers = self._parties.whole("share_servers", SERVERS.start, SERVERS.stop - 1, 2)
-        return PartiesPlan(number, sizes, servers, self._parties.epsilon("budget"))
+        told = self._parties.choices("transport", TRANSPORTS) or TRANSPORTS[:1]
+        transport = next((one for one in TRANSPORTS if told == (one,)), None)
+        if transport is None:
+            raise self._parties.wrong("transport", f"one of {', '.join(TRANSPORTS)}")
+        return PartiesPlan(number, sizes, servers, self._parties.epsilon("budget"), transport)
+
+    def _read_faults(self) -> Faults:
+        away, late, lying = (self._faults.fraction(name) for name in ("dropouts", "stragglers", "cheaters"))
+        if "cheat" not in self._faults:
+            return Faults(away, late, lying)
+        cheat = next((one for one in CHEATS if one == self._faults.raw("cheat")), None)
+        if cheat is None:
+            raise self._faults.wrong("cheat", f"how cheaters lie is one of {', '.join(CHEATS)}")
+        if not lying:
+            raise self._faults.wrong(
+                "cheat", "nobody cheats: say which part of the parties does, cheaters = 0.1"
+            )
+        return Faults(away, late, lying, cheat)
 
     def _sizes(self) -> tuple[int, ...] | None:
         if "sizes" not in self._parties:
@@ -278,11 +299,21 @@ class _Reader:
         return Output(self._file.path.parent / directory, formats)
 
     def _check_faults(self, experiment: Experiment) -> None:
-        away, late = experiment.faults.counts(experiment.parties.count)
-        key = "dropouts" if "dropouts" in self._faults else "stragglers"
-        if away + late >= experiment.parties.count:
+        away, late, cheating = experiment.faults.counts(experiment.parties.count)
+        key = next((name for name in ("dropouts", "stragglers", "cheaters") if name in self._faults), "")
+        if away + late + cheating >= experiment.parties.count:
             raise self._faults.wrong(
-                key, "somebody has to answer: fewer dropouts and stragglers, or more parties"
+                key,
+                "somebody has to answer, and honestly: fewer dropouts, stragglers and cheaters, or more parties",
+            )
+        if "cheaters" in self._faults and not cheating and experiment.faults.cheaters:
+            raise self._faults.wrong(
+                "cheaters",
+                f"of {experiment.parties.count} parties that is nobody: more cheaters, or more parties",
+            )
+        if away + late and experiment.parties.transport == "processes":
+            raise self._faults.wrong(
+                key, 'missing parties are those of one process: write parties.transport = "in-process"'
             )
         if away + late and "shuffled" in experiment.sweep.models:
             raise self._faults.wrong(

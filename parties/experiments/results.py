@@ -31,11 +31,19 @@ _IDENTITY = ("model", "epsilon", "people", "dimension", "seed", "trial")
 _ALWAYS = (*_IDENTITY, "refused", "rounds", "queries", "epsilon_spent", "bytes_moved", "reports")
 _TEXTS = {"model", "refused"}
 _WHOLE = {"people", "dimension", "seed", "trial", "rounds", "queries", "bytes_moved", "reports"}
-_WHOLE |= {"people_unreachable", "people_late"}
+_FAULTS = ("parties_refusing", "people_unreachable", "people_late", "people_cheating", "reports_rejected")
+_WHOLE |= {*_FAULTS}
 NO_PRIVACY = "The coins of insecure seeds can be guessed: nothing is promised to anybody."
 ONE_TRIAL = (
     "A promise is about one trial. The trials of an experiment are meant as runs of their own; were all of them published "
     "about the same real people, their epsilons would add up."
+)
+
+
+EXACT_ANSWERS = (
+    "These results measure errors against the exact answers, so they tell exact answers about the table: they are as "
+    "confidential as the table itself, and no promise covers them. A promise is about what others would see of one trial. "
+    "If anybody may know the rows, say data.public = true."
 )
 
 
@@ -66,7 +74,9 @@ def results_of(
     ]
     cells = [_summary(cell, some) for cell, some in by_cell.items()]
     refusals = Counter(row["refused"] for row in trials if "refused" in row)
+    by_parties = {why: _most_refusing(trials, why) for why in sorted(refusals)}
     provenance = {**about, **_origin(experiment), "refusals": dict(sorted(refusals.items()))}
+    provenance["parties_refusing"] = by_parties
     return Results(provenance, cells, trials)
 
 
@@ -90,7 +100,10 @@ def _summary(cell: Cell, blocks: list[BlockResult]) -> dict[str, Any]:
     return {
         **_identity(cell),
         "trials": len(rows),
-        "refused": {why: {"trials": told[why], "message": refusals[why]} for why in sorted(told)},
+        "refused": {
+            why: {"trials": told[why], "message": refusals[why], "parties": _most_refusing(rows, why)}
+            for why in sorted(told)
+        },
         "predicted_standard_error": blocks[0].predicted,
         "measures": _means(answered),
         "privacy": next((block.promise for block in blocks if block.promise is not None), None),
@@ -98,9 +111,17 @@ def _summary(cell: Cell, blocks: list[BlockResult]) -> dict[str, Any]:
     }
 
 
+def _most_refusing(rows: Iterable[Row], why: str) -> int | None:
+    """How many parties refused in one trial, at most; None: it was not the parties, or they are elsewhere."""
+    told = [
+        row["parties_refusing"] for row in rows if row.get("refused") == why and "parties_refusing" in row
+    ]
+    return max(told, default=None)
+
+
 def _means(rows: list[Row]) -> dict[str, dict[str, float]]:
     """Of every measure: mean, mean absolute value, and root of the mean square."""
-    skipped = {*_ALWAYS, "people_unreachable", "people_late"}
+    skipped = {*_ALWAYS, *_FAULTS}
     names = [name for name in _columns(rows) if name not in skipped]
     found = {}
     for name in names:
@@ -126,7 +147,8 @@ def _origin(experiment: Experiment) -> dict[str, Any]:
         "configuration": experiment.text,
         "configuration_sha256": experiment.digest,
         "seeds": list(seeds) if seeds else "system randomness",
-        "privacy": NO_PRIVACY if seeds else ONE_TRIAL,
+        "confidential": experiment.data.confidential,
+        "privacy": _about_privacy(experiment),
         "versions": {"python": platform.python_version(), **_versions()},
         "machine": {
             "system": f"{platform.system()} {platform.release()}",
@@ -134,6 +156,11 @@ def _origin(experiment: Experiment) -> dict[str, Any]:
             "processors": os.cpu_count(),
         },
     }
+
+
+def _about_privacy(experiment: Experiment) -> str:
+    told = [EXACT_ANSWERS] if experiment.data.confidential else []
+    return " ".join([*told, NO_PRIVACY if experiment.sweep.insecure_seeds else ONE_TRIAL])
 
 
 def _versions() -> dict[str, str]:
@@ -149,13 +176,16 @@ def _versions() -> dict[str, str]:
 def write_results(results: Results, directory: Path, formats: Iterable[str]) -> list[Path]:
     """The files, each there whole or not at all."""
     directory.mkdir(parents=True, exist_ok=True)
+    mode = 0o600 if results.provenance["confidential"] else 0o644
     written = []
     if "json" in formats:
         written.append(directory / "results.json")
-        _replace(written[-1], (json.dumps(results.to_data(), allow_nan=False, indent=1) + "\n").encode())
+        _replace(
+            written[-1], (json.dumps(results.to_data(), allow_nan=False, indent=1) + "\n").encode(), mode
+        )
     if "parquet" in formats and has_pyarrow():
         written.append(directory / "results.parquet")
-        _replace(written[-1], _parquet(results))
+        _replace(written[-1], _parquet(results), mode)
     return written
 
 
@@ -197,7 +227,8 @@ def _type(pyarrow: Any, name: str) -> Any:
     return pyarrow.int64() if name in _WHOLE else pyarrow.float64()
 
 
-def _replace(path: Path, data: bytes) -> None:
+def _replace(path: Path, data: bytes, mode: int) -> None:
     partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(data)
+    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+        file.write(data)
     partial.replace(path)

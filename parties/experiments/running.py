@@ -27,11 +27,12 @@ from parties.experiments.definition import Experiment
 from parties.experiments.executors import Executor, Fan, executor_of
 from parties.experiments.journal import Header, Journal
 from parties.experiments.populations import population
+from parties.experiments.processes import require_few_processes
 from parties.experiments.results import Results, require_formats, results_of, write_results
-from parties.experiments.trials import Work, oracle_of_trial, run_block
+from parties.experiments.trials import BlockResult, Work, oracle_of_trial, run_block
 from parties.federated.places import dealt_out
 
-Done = Callable[[Block], None]
+Done = Callable[[Block, BlockResult], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,12 @@ def run_experiment(
     *,
     jobs: int = 1,
     resume: bool = False,
-    done: Done = lambda block: None,
+    done: Done = lambda block, result: None,
     executor: Callable[[int], Executor] = executor_of,
 ) -> Run:
-    """Run every block that is not there yet, and write the results; `done` is told of each block, also of old ones."""
+    """Run every block that is not there yet, and write the results; `done` is told what each brought, also old ones."""
     require_formats(experiment.output.formats)
+    require_few_processes(experiment, jobs)
     preflight(experiment)
     started = time.monotonic()
     journal = Journal(experiment.output.directory, _header(experiment), resume)
@@ -69,7 +71,7 @@ def run_experiment(
         missing = [block for block in blocks if block.name not in journal.blocks]
         for block in blocks:
             if block.name in journal.blocks:
-                done(block)
+                done(block, journal.blocks[block.name])
         _run_blocks(work, missing, journal, executor(jobs), jobs, done)
         about = {
             "started": journal.header.started,
@@ -78,7 +80,8 @@ def run_experiment(
             "jobs": jobs,
             "blocks_from_earlier_runs": len(blocks) - len(missing),
             "data": experiment.data.about,
-            "data_sha256": journal.header.data,
+            # Whoever knows all rows but one could find the last one by it.
+            "data_sha256": None if experiment.data.confidential else journal.header.data,
         }
         results = results_of(experiment, journal.blocks, about)
         written = write_results(results, experiment.output.directory, experiment.output.formats)
@@ -95,7 +98,7 @@ def _run_blocks(
         with fan:
             for block, result in fan.completed(blocks):
                 journal.append(block.name, result)
-                done(block)
+                done(block, result)
     finally:
         for block, result in fan.drained():  # begun before an interruption, and ended since
             if block.name not in journal.blocks:

@@ -10,28 +10,37 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 from localdp.accounting.claim import PrivacyClaim
-from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import LARGEST_LIMIT_NANONATS, MemoryLedger
+from localdp.accounting.ledger import MemoryLedger
 from localdp.domains import Records
-from localdp.errors import LocalDpError
-from localdp.experiments.faults import IncompleteLROracle, IncompleteShareServers, Missing
+from localdp.errors import BudgetExhausted, LocalDpError, PolicyRefused
+from localdp.experiments.catalogue import Measured
+from localdp.experiments.cheating import joined
+from localdp.experiments.faults import Faulty, FaultyShareServers
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.promises import NEIGHBOURS
 from localdp.oracles.definition import StatisticalQueryOracle
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
+from localdp.oracles.lr import LROracle
 from localdp.randomness.source import RandomSource
-from localdp.sharing.share_server import ShareServer
 from parties.experiments.cells import Block, Cell
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
+from parties.experiments.processes import BROKEN, CountingShareServers, Processes, needs_processes
+from parties.experiments.settings import (
+    AT_HAND,
+    Setting,
+    as_told,
+    fewest_honest,
+    in_this_process,
+    limit_of,
+)
 from parties.federated.models import Sides, oracle_on
 from parties.federated.places import dealt_out
-from parties.simulation.launcher import party_name, server_name
 from parties.status import reason
 
 _POPULATIONS = 2  # kept in a worker
@@ -86,21 +95,15 @@ def run_block(work: Work, block: Block) -> BlockResult:
     claim: PrivacyClaim | None = None
     rows: list[Row] = []
     refusals: dict[str, str] = {}
-    for trial in range(block.first, block.first + block.trials):
-        row: Row = {"trial": trial}
-        try:
-            told, missing = _trial(work, block.cell, people, trial)
-        except LocalDpError as error:
-            row["refused"] = reason(type(error)).lower()
-            refusals.setdefault(row["refused"], str(error))
-        else:
-            claim = claim or told.claim
-            row |= {name: _finite(value) for name, value in told.measures.items()}
-            row |= {"rounds": told.cost.rounds, "queries": told.cost.queries}
-            row |= {"bytes_moved": told.cost.bytes_moved}
-            row |= {"epsilon_spent": float(told.cost.epsilon_per_person), "reports": told.reports}
-            row |= _missing_people(missing, people.parts)
-        rows.append(row)
+    with ExitStack() as stack:
+        processes = processes_of(work, block.cell, stack)
+        for trial in range(block.first, block.first + block.trials):
+            row, outcome = _trial(work, block.cell, people, trial, processes)
+            rows.append({"trial": trial, **row})
+            if isinstance(outcome, LocalDpError):
+                refusals.setdefault(row["refused"], str(outcome))
+            else:
+                claim = claim or outcome
     predicted = _predicted(work, block.cell, people) if block.first == 0 else None
     if claim is None:
         return BlockResult(rows, None, refusals, predicted)
@@ -109,31 +112,48 @@ def run_block(work: Work, block: Block) -> BlockResult:
 
 def oracle_of_trial(
     work: Work, cell: Cell, parts: tuple[Records, ...], records: Records, trial: int
-) -> tuple[StatisticalQueryOracle, Missing]:
-    """The oracle of one trial, over fresh parties, and who of them is missing."""
+) -> tuple[StatisticalQueryOracle, Faulty]:
+    """The oracle of one trial, over fresh parties, and who of them is faulty."""
+    setting = setting_of_trial(work, cell, parts, records, trial)
+    return setting.oracle, setting.faulty
+
+
+def setting_of_trial(
+    work: Work,
+    cell: Cell,
+    parts: tuple[Records, ...],
+    records: Records,
+    trial: int,
+    processes: Processes | None = None,
+) -> Setting:
+    """One trial over fresh parties, in this process unless there are others."""
     experiment, keyring = work.experiment, work.noise(cell)
 
     def coins(purpose: str) -> RandomSource:
         return keyring.source("trial", cell.name, str(trial), purpose)
 
-    plan = experiment.parties
-    limit = plan.budget or Epsilon(LARGEST_LIMIT_NANONATS)
-    away, late = experiment.faults.counts(plan.count)
-    missing = Missing.drawn(plan.count, away, late, coins("faults"))
-    policy = Policy(largest_epsilon=limit)
-    parties = [
-        Party(party_name(number), part, keyring.party(number), MemoryLedger(part.people, limit), policy)
-        for number, part in enumerate(parts)
-    ]
-    servers = [ShareServer(server_name(one), keyring.server(one)) for one in range(plan.share_servers)]
-    sides = Sides(
-        IncompleteLROracle(parties, missing),
-        IncompleteShareServers(parties, servers, missing),
-        records,
-        MemoryLedger(records.people, limit),
-    )
-    options = experiment.options.get(cell.model, {})
-    return oracle_on(sides, cell.model, cell.epsilon, coins, options), missing
+    count, options = experiment.parties.count, experiment.options.get(cell.model, {})
+    faulty = Faulty.drawn(count, *experiment.faults.counts(count), coins("faults"))
+    told = as_told(experiment, records, parts, faulty)
+    if cell.model in AT_HAND:  # whoever has the records beforehand misses nobody
+        faulty = Faulty(cheating=faulty.cheating)
+    lr, shares = in_this_process(experiment, keyring, told, faulty)
+    reports: LROracle = lr
+    uploads: FaultyShareServers | CountingShareServers = shares
+    if processes is not None:
+        reports, uploads = processes.of_trial(told, faulty)
+    handed = joined(told) if faulty.cheating and cell.model in AT_HAND else records
+    ledger = MemoryLedger(records.people, limit_of(experiment))
+    sides = Sides(reports, uploads, handed, ledger, honest=fewest_honest(experiment, parts))
+    oracle = oracle_on(sides, cell.model, cell.epsilon, coins, options)
+    return Setting(oracle, faulty, uploads.rejections, lr, shares)
+
+
+def processes_of(work: Work, cell: Cell, stack: ExitStack) -> Processes | None:
+    """The processes of a block, which end with the stack; None: its parties are in this one."""
+    if not needs_processes(work.experiment, cell.model):
+        return None
+    return stack.enter_context(Processes(work.experiment, work.noise(cell)))
 
 
 def _claim_data(claim: PrivacyClaim) -> dict[str, Any]:
@@ -147,11 +167,46 @@ def _claim_data(claim: PrivacyClaim) -> dict[str, Any]:
     }
 
 
-def _trial(work: Work, cell: Cell, people: _Population, trial: int) -> tuple[Any, Missing]:
-    oracle, missing = oracle_of_trial(work, cell, people.parts, people.records, trial)
-    told = work.experiment.task.measured(oracle, people.records, people.truth)
-    # A curator has everybody's records beforehand: nobody can be away.
-    return told, Missing() if cell.model in ("exact", "curator") else missing
+def _trial(
+    work: Work, cell: Cell, people: _Population, trial: int, processes: Processes | None
+) -> tuple[Row, PrivacyClaim | LocalDpError]:
+    """What one trial brought, and what is promised about it; or why it was refused."""
+    setting: Setting | None = None
+    try:
+        setting = setting_of_trial(work, cell, people.parts, people.records, trial, processes)
+        told = work.experiment.task.measured(setting.oracle, people.records, people.truth)
+    except LocalDpError as error:
+        row: Row = {"refused": reason(type(error)).lower()}
+        if processes is not None:
+            if isinstance(error, BROKEN):
+                raise
+            # Processes tell of one refusal.  The same trial in this process is refused by the same parties.
+            again, why = _trial(work, cell, people, trial, None)
+            return (again, why) if again.get("refused") == row["refused"] else (row, error)
+        if setting is not None and setting.refusing:
+            row["parties_refusing"] = setting.refusing
+        return row, _explained(error, work.experiment, cell, setting)
+    return _answered(told) | _faulty_people(setting, people.parts, cell.model), told.claim
+
+
+def _explained(
+    error: LocalDpError, experiment: Experiment, cell: Cell, setting: Setting | None
+) -> LocalDpError:
+    """A shuffler passes on no party's words; here it is known that a report costs more than the mixed ones."""
+    budget, asked = experiment.parties.budget, setting and setting.lr.asked
+    if cell.model != "shuffled" or budget is None or not isinstance(error, BudgetExhausted | PolicyRefused):
+        return error
+    cost = "" if asked is None else f", {asked} nats"
+    return type(error)(
+        f"a party cannot see that reports are mixed, so it charges a person what one report reveals{cost}, and not "
+        f"epsilon = {cell.epsilon}, which is promised after mixing; parties.budget is {budget}: write a larger one, or none"
+    )
+
+
+def _answered(told: Measured) -> Row:
+    row: Row = {name: _finite(value) for name, value in told.measures.items()}
+    row |= {"rounds": told.cost.rounds, "queries": told.cost.queries, "bytes_moved": told.cost.bytes_moved}
+    return row | {"epsilon_spent": float(told.cost.epsilon_per_person), "reports": told.reports}
 
 
 def _predicted(work: Work, cell: Cell, people: _Population) -> float | None:
@@ -177,11 +232,23 @@ def _population(work: Work, cell: Cell) -> _Population:
     return _made[key]
 
 
-def _missing_people(missing: Missing, parts: tuple[Records, ...]) -> Row:
-    if not missing.anybody:
-        return {}
-    away, late = (sum(parts[number].people for number in some) for some in (missing.away, missing.late))
-    return {"people_unreachable": away, "people_late": late}
+def _faulty_people(setting: Setting, parts: tuple[Records, ...], model: str) -> Row:
+    """How many people were missing or with cheating parties, and what was noticed of these."""
+    faulty, row = setting.faulty, Row()
+    if faulty.away or faulty.late:
+        row |= {
+            "people_unreachable": _people(parts, faulty.away),
+            "people_late": _people(parts, faulty.late),
+        }
+    if faulty.cheating:
+        row["people_cheating"] = _people(parts, faulty.cheating)
+        if model == "shared":  # nobody else can notice
+            row["reports_rejected"] = setting.rejections.rejected
+    return row
+
+
+def _people(parts: tuple[Records, ...], some: Iterable[int]) -> int:
+    return sum(parts[number].people for number in some)
 
 
 def _finite(value: float) -> float | None:

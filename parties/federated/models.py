@@ -5,7 +5,7 @@
 | exact | | nobody is protected |
 | curator | | the curator, who holds everybody's records: only where they are at hand |
 | local | divide = "people" or "epsilon" | nobody |
-| shuffled | delta | the shuffler: a running one, or else this process |
+| shuffled | delta | the shuffler: a running one, or, of launched parties, this process; and the other parties |
 | shared | noise_plan, minimum_batch, tier = "additive" or "prio3" | not all of the share servers may collude |
 """
 
@@ -52,6 +52,9 @@ class Sides:
     records: Records | None
     curator: Ledger | None  # what people have spent with the curator
     mixer: Mixer | None = None  # a shuffler of its own; None: this process is the shuffler
+    honest: int | None = (
+        None  # people whose reports hide others in the shuffled model; None: everybody's do
+    )
 
 
 def oracle_on(
@@ -70,8 +73,8 @@ def oracle_on(
             return LocalOracle(sides.lr, epsilon, coins("analyst"), **options)
         case "shuffled":
             delta = _delta(options.get("delta", DEFAULT_DELTA))
-            mixer = sides.mixer or Shuffler(sides.lr, coins("shuffler"))
-            return ShuffledOracle(mixer, epsilon, coins("analyst"), delta=delta)
+            mixer = sides.mixer or _mixing_here(sides, coins("shuffler"))
+            return ShuffledOracle(mixer, epsilon, coins("analyst"), delta=delta, honest=sides.honest)
     if sides.share_servers is None:
         raise InvalidParameter("these parties have no share servers: use the local model, or start some")
     return SharedOracle(sides.share_servers, epsilon, coins("analyst"), **_shared(options))
@@ -92,6 +95,16 @@ def _at_hand(sides: Sides, model: str) -> Records:
             f"running parties keep their records to themselves: nobody can be the {model} oracle"
         )
     return sides.records
+
+
+def _mixing_here(sides: Sides, source: RandomSource) -> Shuffler:
+    """Whoever mixes sees who sent what.  In a simulation that is no loss; of running parties it is what they hide."""
+    if sides.records is None:
+        raise InvalidParameter(
+            "the shuffled model needs a shuffler, and these parties have none: this process would see who sent what. "
+            "`localdp parties up --shuffler` starts one, and its file says where it is"
+        )
+    return Shuffler(sides.lr, source)
 
 
 def _delta(value: Any) -> Fraction:

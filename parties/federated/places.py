@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import Ledger, MemoryLedger
+from localdp.accounting.ledger import MemoryLedger
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
+from localdp.experiments.cheating import joined
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt
 from localdp.oracles.lr import InProcessLROracle, LROracle
@@ -26,6 +27,7 @@ from localdp.sharing.collection import Contributor
 from localdp.sharing.share_server import ShareServer
 from parties.command.state import read_state
 from parties.coordinator import Peer, RemoteParties
+from parties.federated.ledgers import Book, LedgerFile
 from parties.identity import Identity
 from parties.shares.collector import RemoteShareServers
 from parties.shuffler.client import RemoteShuffler
@@ -44,11 +46,13 @@ class Place:
     contributors: tuple[Contributor, ...]
     limits: tuple[Epsilon, ...]  # what each person of each party may spend
     records: Records | None = None  # of everybody, where they are at hand
-    ledgers: tuple[Ledger, ...] = ()  # of the parties, where they are at hand
+    ledgers: tuple[Book, ...] = ()  # of the parties, where they are at hand
     agents: tuple[Peer, ...] = ()  # whom to dial
     servers: tuple[Peer, ...] = ()
     process_ids: Mapping[str, int] = field(default_factory=dict)  # of launched processes, by name
     mixer: Mixer | None = None  # a shuffler of its own; None: this process would be the shuffler
+    shuffles: bool = True  # a shuffler that runs mixes the reports of all parties, and not of some
+    some: Callable[[Sequence[int]], Place] | None = None  # the place of some of the parties, by number
     identity: Identity | None = None
     close: Callable[[], None] = field(default=lambda: None)
 
@@ -94,39 +98,91 @@ def in_this_process(launch: Launch) -> Place:
     servers = [
         ShareServer(server_name(number), launch.keyring.server(number)) for number in range(launch.servers)
     ]
+    return _objects(parties, servers, launch.everybody, launch.budget)
+
+
+def _objects(
+    parties: Sequence[Party], servers: Sequence[ShareServer], everybody: Records, budget: Epsilon
+) -> Place:
     shared = InProcessShareServers(parties, servers)
+
+    def some(numbers: Sequence[int]) -> Place:
+        chosen = [parties[number] for number in numbers]
+        return _objects(chosen, servers, joined([party.records for party in chosen]), budget)
+
     return Place(
         InProcessLROracle(parties),
         shared,
         shared.contributors,
-        (launch.budget,) * len(parties),
-        launch.everybody,
-        tuple(ledgers),
+        (budget,) * len(parties),
+        everybody,
+        tuple(party.ledger for party in parties),
+        some=some,
     )
 
 
-def in_processes(launch: Launch) -> Place:
-    """One process for each party and each server, on loopback; all gone after `close`, or when this process is."""
+def in_processes(launch: Launch, agent_processes: int | None = None) -> Place:
+    """A process for each server and each party, or so many for all parties; all gone after `close`, or with this one."""
     simulation = Simulation(
         launch.records,
         budget=launch.budget,
         servers=launch.servers,
         keyring=launch.keyring,
         largest_request=launch.largest,
+        agent_processes=agent_processes,
     )
     simulation.__enter__()
     started = [*simulation.share_servers, *simulation.agents]
-    return Place(
+    process_ids = {peer.name: pid for peer, pid in zip(started, simulation.process_ids, strict=True)}
+
+    def some(numbers: Sequence[int]) -> Place:
+        chosen = [launch.records[number] for number in numbers]
+        return _dialled(place, numbers, joined(chosen))
+
+    place = Place(
         simulation.parties,
         simulation.shared,
         simulation.parties.contributors,
         simulation.parties.limits,
         launch.everybody,
+        tuple(
+            LedgerFile(path, part.people, launch.budget)
+            for path, part in zip(simulation.ledger_files, launch.records, strict=True)
+        ),
         agents=tuple(simulation.agents),
         servers=tuple(simulation.share_servers),
-        process_ids={peer.name: pid for peer, pid in zip(started, simulation.process_ids, strict=True)},
+        process_ids=process_ids,
+        some=some,
         close=lambda: simulation.__exit__(None, None, None),
     )
+    return place
+
+
+def _dialled(whole: Place, numbers: Sequence[int], records: Records | None = None) -> Place:
+    """Some of the parties over channels of their own, which are all that ends with the place."""
+    agents = [whole.agents[number] for number in numbers]
+    with ExitStack() as stack:
+        parties = RemoteParties(agents, identity=whole.identity)
+        stack.callback(parties.close)
+        shared = None
+        if whole.servers:
+            shared = RemoteShareServers(parties, whole.servers, identity=whole.identity)
+            stack.callback(shared.close)
+        names = {peer.name for peer in (*agents, *whole.servers)}
+        return Place(
+            parties,
+            shared,
+            parties.contributors,
+            parties.limits,
+            records,
+            tuple(whole.ledgers[number] for number in numbers) if whole.ledgers else (),
+            tuple(agents),
+            whole.servers,
+            {name: pid for name, pid in whole.process_ids.items() if name in names},
+            shuffles=whole.mixer is None,
+            identity=whole.identity,
+            close=stack.pop_all().close,
+        )
 
 
 def running(path: Path, identity: Identity | None) -> Place:
@@ -145,7 +201,7 @@ def running(path: Path, identity: Identity | None) -> Place:
         if state.shuffler is not None:
             mixer = RemoteShuffler(state.shuffler, identity=identity)
             stack.callback(mixer.close)
-        return Place(
+        place = Place(
             parties,
             shared,
             parties.contributors,
@@ -154,5 +210,7 @@ def running(path: Path, identity: Identity | None) -> Place:
             servers=state.share_servers,
             mixer=mixer,
             identity=identity,
+            some=lambda numbers: _dialled(place, numbers),
             close=stack.pop_all().close,
         )
+        return place

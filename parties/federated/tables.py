@@ -7,8 +7,10 @@
 | the path of a .csv, .parquet, .arrow or .feather file | given |
 
 A schema is a `Schema`, a mapping such as {"age": {"kind": "integer", "low": 0, "high": 120}}, or the path of a TOML file
-with a [schema] section, such as an agent's configuration.  Bounds are always told and never read off the data: what they
-are would leak.  Checked in tests/unit/parties/test_federated_tables.py.
+with a [schema] section, such as an agent's configuration; `column` and `missing` say how a column is read from the data
+(`parties.agent.declared`).  Bounds are always told and never read off the data: what they are would leak.
+
+Checked in tests/unit/parties/test_federated_tables.py.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from typing import Any
 
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter, InvalidRecord
-from parties.agent.data import load_table, records_of_table
+from parties.agent.data import load_table, records_of_columns, records_of_table
+from parties.agent.declared import Declared, declared_schema
 
 SchemaLike = Schema | Mapping[str, Any] | str | Path
 
@@ -35,27 +38,29 @@ def records_of(data: Any, schema: SchemaLike | None = None) -> Records:
         raise InvalidParameter(
             'say what the columns are: schema={"age": {"kind": "integer", "low": 0, "high": 120}, ...}'
         )
-    known = schema_of(schema)
+    known = declared_of(schema)
     if isinstance(data, str | Path):
         return load_table(Path(data), known)[0]
     if isinstance(data, Mapping):
-        return _of_mapping(data, known)
+        return records_of_columns(data, known)
     return records_of_table(_arrow(data), known, "the data frame")
 
 
 def schema_of(schema: SchemaLike) -> Schema:
     """The schema that somebody means."""
+    return declared_of(schema).schema
+
+
+def declared_of(schema: SchemaLike) -> Declared:
+    """The schema that somebody means, and how its columns are read."""
     if isinstance(schema, Schema):
-        return schema
+        return Declared.of(schema)
     if isinstance(schema, str | Path):
-        return _schema_of_file(Path(schema))
-    for name, domain in schema.items():
-        if not isinstance(domain, Mapping):
-            raise InvalidParameter(f'column {name!s:.60}: write a kind, such as {{"kind": "bit"}}')
-    return Schema.from_data({"columns": [{"name": name, **domain} for name, domain in schema.items()]})
+        return _declared_in_file(Path(schema))
+    return declared_schema(schema, lambda key, why: InvalidParameter(f"{'.'.join(key)}: {why}"))
 
 
-def _schema_of_file(path: Path) -> Schema:
+def _declared_in_file(path: Path) -> Declared:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -65,16 +70,7 @@ def _schema_of_file(path: Path) -> Schema:
     columns = table.get("schema")
     if not isinstance(columns, dict):
         raise InvalidParameter(f"{path}: there is no [schema] section")
-    return schema_of(columns)
-
-
-def _of_mapping(data: Mapping[str, Any], schema: Schema) -> Records:
-    missing = [name for name in schema.names if name not in data]
-    if missing:
-        raise InvalidRecord(
-            f"the data have no column {missing[0]!r}; they have {', '.join(list(data)[:20])}"
-        )
-    return Records.from_columns(schema, {name: data[name] for name in schema.names})
+    return declared_schema(columns, lambda key, why: InvalidParameter(f"{path}: {'.'.join(key)}: {why}"))
 
 
 def _arrow(data: Any) -> Any:

@@ -1,7 +1,8 @@
 """An oracle, its parties and its share servers, watched: the same answers, with events and an account of what was spent.
 
 The account is the coordinator's own: what it has asked each person for.  Where parties run elsewhere that is all that a
-coordinator can know; others may have asked them, too.  A request that failed half way is counted in full.
+coordinator can know; others may have asked them, too.  A request that failed half way is counted in full, and one that
+was refused, not at all: several parties are asked for a quote first.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.errors import LocalDpError
+from localdp.errors import (
+    BudgetExhausted,
+    InvalidParameter,
+    LocalDpError,
+    PolicyRefused,
+    QueryRefused,
+    UnknownIndex,
+)
 from localdp.oracles.around import OracleAround, ReportsAround
 from localdp.oracles.definition import (
     Answer,
@@ -36,6 +44,13 @@ from localdp.sharing.storage import Holding
 from parties.federated.events import Event, Events
 from parties.status import reason
 
+REFUSALS = (
+    BudgetExhausted,
+    InvalidParameter,
+    PolicyRefused,
+    QueryRefused,
+    UnknownIndex,
+)  # before anybody paid
 _AnyAnswer = TypeVar("_AnyAnswer", Answer, VectorAnswer)
 
 
@@ -51,6 +66,22 @@ class Spending:
         for number, part in cohorts_by_party(cohort, sizes):
             own = self.nanonats[firsts[number] : firsts[number] + sizes[number]]
             own[part.selection()] += epsilon.nanonats
+
+    def of_reports(
+        self, reports: Iterator[Reports], cohort: Cohort, sizes: Sequence[int], epsilon: Epsilon
+    ) -> Iterator[Reports]:
+        """Reports that pass through, and are added as soon as somebody may have paid: not if all were refused."""
+        added = False
+        try:
+            for some in reports:
+                if not added:
+                    self.add(cohort, sizes, epsilon)
+                    added = True
+                yield some
+        except LocalDpError as error:
+            if not added and not isinstance(error, REFUSALS):
+                self.add(cohort, sizes, epsilon)
+            raise
 
 
 class WatchedReports(ReportsAround):
@@ -71,10 +102,11 @@ class WatchedReports(ReportsAround):
         """The reports of the cohort, in order of index, party by party."""
         sizes = [party.people for party in self.contributors]
         parts = [(number, part.size()) for number, part in cohorts_by_party(cohort, sizes)]
-        self.spending.add(cohort, sizes, request.randomizer.epsilon)
         waiting = iter([(number, size) for number, size in parts if size])
         current, received = next(waiting, None), 0
-        for some in self.behind.reports(request, cohort):
+        for some in self.spending.of_reports(
+            self.behind.reports(request, cohort), cohort, sizes, request.randomizer.epsilon
+        ):
             yield some
             received += len(some)
             while current is not None and received >= current[1]:
@@ -95,11 +127,15 @@ class WatchedMixer(ReportsAround):
         """What it enforces."""
         return self._mixer.promise
 
+    @property
+    def hiding(self) -> int:
+        """How many people there are whose reports the aggregator cannot have been told."""
+        return self._mixer.hiding
+
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
         """The reports of the cohort, mixed."""
-        sizes = [party.people for party in self.contributors]
-        self.spending.add(cohort, sizes, request.randomizer.epsilon)
-        yield from self.behind.reports(request, cohort)
+        sizes, epsilon = [party.people for party in self.contributors], request.randomizer.epsilon
+        yield from self.spending.of_reports(self.behind.reports(request, cohort), cohort, sizes, epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +156,11 @@ class WatchedShares:
         return self.behind.contributors
 
     @property
+    def by_row(self) -> bool:
+        """Whether what is numbered is rows, somewhere, of which one person may own several."""
+        return self.behind.by_row
+
+    @property
     def servers(self) -> tuple[str, ...]:
         """Names of the share servers; the first one leads."""
         return self.behind.servers
@@ -135,8 +176,15 @@ class WatchedShares:
 
     def contribute(self, collection: Collection, cohort: Cohort) -> int:
         """Have the parties upload their shares."""
-        self.spending.add(cohort, [party.people for party in self.contributors], collection.epsilon)
-        return self.behind.contribute(collection, cohort)
+        sizes = [party.people for party in self.contributors]
+        try:
+            counted = self.behind.contribute(collection, cohort)
+        except LocalDpError as error:
+            if not isinstance(error, REFUSALS):
+                self.spending.add(cohort, sizes, collection.epsilon)
+            raise
+        self.spending.add(cohort, sizes, collection.epsilon)
+        return counted
 
     def agree(self, collection: Collection) -> Holding:
         """Have the servers verify what they hold, and make the set of accepted reports final."""
@@ -155,40 +203,62 @@ class WatchedOracle(OracleAround):
     """An oracle whose rounds are told: when they start, how they end, and why they fail."""
 
     def __init__(
-        self, behind: StatisticalQueryOracle, events: Events, model: str, owner: object = None
+        self,
+        behind: StatisticalQueryOracle,
+        events: Events,
+        model: str,
+        owner: object = None,
+        parties: int | None = None,
     ) -> None:
         """`owner` lives as long as the oracle does: a forgotten federation ends its parties."""
         super().__init__(behind)
-        self.events, self.model, self.owner = events, model, owner
+        self.events, self.model, self.owner, self.parties = events, model, owner, parties
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """One round: the mean of every query, in order."""
-        self._begin(queries)
+        spent = self._begin(queries)
         try:
-            return self._ended(queries, self.behind.answer(queries))
+            return self._ended(queries, spent, self.behind.answer(queries))
         except LocalDpError as error:
             self._failed(queries, error)
             raise
 
     def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
         """One round: the means of all entries of every query, in order."""
-        self._begin(queries)
+        spent = self._begin(queries)
         try:
-            return self._ended(queries, self.behind.answer_vectors(queries))
+            return self._ended(queries, spent, self.behind.answer_vectors(queries))
         except LocalDpError as error:
             self._failed(queries, error)
             raise
 
     def in_rounds(self, rounds: int) -> WatchedOracle:
         """A watched view whose rounds cost together what one round of this oracle costs."""
-        return WatchedOracle(self.behind.in_rounds(rounds), self.events, self.model, self.owner)
+        return WatchedOracle(
+            self.behind.in_rounds(rounds), self.events, self.model, self.owner, self.parties
+        )
 
-    def _begin(self, queries: Sequence[object]) -> None:
+    def _begin(self, queries: Sequence[object]) -> float:
         self.events.tell(Event("round started", self.model, _texts(queries), self.people))
+        return float(self.cost.epsilon_per_person)
 
-    def _ended(self, queries: Sequence[object], answers: list[_AnyAnswer]) -> list[_AnyAnswer]:
-        reports = sum(answer.reports for answer in answers)
-        self.events.tell(Event("round ended", self.model, _texts(queries), self.people, reports=reports))
+    def _ended(
+        self, queries: Sequence[object], spent: float, answers: list[_AnyAnswer]
+    ) -> list[_AnyAnswer]:
+        only = answers[0] if len(answers) == 1 else None
+        number = only if isinstance(only, Answer) else None
+        told = Event(
+            "round ended",
+            self.model,
+            _texts(queries),
+            self.people,
+            reports=sum(answer.reports for answer in answers),
+            epsilon=round(float(self.cost.epsilon_per_person) - spent, 9),
+            value=None if number is None else number.value,
+            standard_error=None if number is None else number.standard_error,
+            asked=self.parties,
+        )
+        self.events.tell(told)
         return answers
 
     def _failed(self, queries: Sequence[object], error: LocalDpError) -> None:

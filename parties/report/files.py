@@ -32,13 +32,14 @@ def write_all(comparison: Comparison, directory: str | os.PathLike[str]) -> Repo
     return paths
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str, *, confidential: bool = False) -> None:
     """A reader sees the old file or the new one, never a part; nothing is left behind on failure."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
-        os.chmod(name, 0o666 & ~_umask())
+        if not confidential:  # it was made for its owner alone
+            os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     except BaseException:
         os.unlink(name)

@@ -1,6 +1,7 @@
 """The comparison as a table for the terminal, grouped by model so that growth with n is read downwards.
 
-The table fits 80 columns; with 100 or more it gains the number of trials and a bar of the log error.
+The table fits 80 columns; with 100 or more it gains the number of trials and a bar of the log error, and with fewer than
+80 it loses the columns that can be worked out from others (`fitting.py`).
 Output that is not a terminal gets no colour (rich), and an encoding without Unicode gets plain ASCII.
 """
 
@@ -14,18 +15,21 @@ from rich.table import Table
 from rich.text import Text
 
 from localdp.experiments.comparison import Comparison, Row
+from parties.report.fitting import print_fitting
 from parties.report.wording import MISSING, number, setting, slope, title, with_error_bar
 
 ORDER = ("local", "shuffled", "shared", "curator", "exact")
 STYLES = {"local": "yellow", "shuffled": "blue", "shared": "cyan", "curator": "magenta", "exact": "green"}
 _WIDE_COLUMNS = 100
 _BAR_CELLS = 20
+_SPARE = ("lower bound", "ratio", "predicted")
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
     """The table, then one line on how each model's error grows with n."""
     unicode = not console.options.ascii_only
-    console.print(comparison_table(comparison, wide=console.width >= _WIDE_COLUMNS, unicode=unicode))
+    table = comparison_table(comparison, wide=console.width >= _WIDE_COLUMNS, unicode=unicode)
+    print_fitting(console, table, _SPARE)
     for model in ORDER[:-1]:
         if comparison.of_model(model):
             console.print(_growth(comparison, model))

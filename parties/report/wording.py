@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from localdp.experiments.comparison import Comparison
 
@@ -21,8 +22,19 @@ def number(value: float | None) -> str:
     return f"{value:,.{max(0, _DIGITS - 1 - _magnitude(value))}f}"
 
 
+def alike(values: Sequence[float]) -> list[str]:
+    """The numbers of one sentence in one notation: with exponents if one of them is too small or too large without."""
+    if all(value == 0 or 1e-3 <= abs(value) < 1e9 for value in values):
+        return [number(value) for value in values]
+    return ["0" if value == 0 else f"{value:.3e}" for value in values]
+
+
 def with_error_bar(mean: float, standard_error: float, plus_minus: str = "±") -> str:
     """The mean to the last digit that the standard error, of two digits, leaves meaningful: 765.6 ± 9.1."""
+    power = _magnitude(mean or standard_error) if standard_error > 0 else 0
+    if 0 < standard_error < 1e-6 and power < -3:  # one exponent for both
+        scaled = with_error_bar(mean / 10.0**power, standard_error / 10.0**power, plus_minus)
+        return f"({scaled})e{power:+03d}"
     if standard_error <= 0 or not 1e-6 <= standard_error < 1e9:
         return f"{number(mean)} {plus_minus} {number(standard_error)}"
     decimals = max(0, 1 - _magnitude(standard_error))

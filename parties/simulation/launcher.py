@@ -7,7 +7,8 @@ killed, the nursery does the same.
 
 An agent hosts as many people as its records have, each with a budget of its own: 100,000 logical parties are four agents
 of 25,000 people, asked in four calls.  One process for each party is the other extreme, for when processes are the point:
-500 of them start in seconds (benchmarks/service.py), and take about 9 MB each.
+500 of them start in seconds (benchmarks/service.py), and take about 9 MB each.  In between, `agent_processes` deals the
+agents out to so many processes: each keeps its port, its ledger and its secret, and shares memory with its neighbours.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -30,23 +32,27 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records
-from localdp.errors import DeadlineMissed, Unreachable
+from localdp.errors import DeadlineMissed, InvalidParameter, Unreachable
 from localdp.experiments.keyring import Keyring
 from localdp.oracles.shuffler import Promise
 from parties.coordinator import MOST_CALLS, Peer, RemoteParties
 from parties.shares.collector import RemoteShareServers
 from parties.shuffler.client import RemoteShuffler
+from parties.simulation.files import PER_DIALLED_AGENT, PER_HOSTED_AGENT, USUAL, allow_open_files
 from parties.simulation.roles import (
     HOST,
     AgentRole,
+    AgentsRole,
     Role,
     ShareServerRole,
     ShufflerRole,
+    names_in,
     role_to_line,
     save_records,
 )
 
 START_SECONDS = 60.0
+START_SECONDS_EACH = 0.05  # more for everybody who is awaited: thousands take a while
 STOP_SECONDS = 15.0
 
 
@@ -63,25 +69,35 @@ class Simulation:
         largest_request: Epsilon | None = None,
         shuffler: Promise | None = None,
         synced: bool = False,
+        agent_processes: int | None = None,
+        cheating: Collection[int] = (),
     ) -> None:
         """One agent for each element of `records`; every person may spend `budget` in total.
 
         With a promise there is a shuffler that keeps it: `mixer` talks to it, `shuffler` says where it is.  With
-        `synced`, share servers wait for the disk as real ones do.
+        `synced`, share servers wait for the disk as real ones do.  Agents have a process each, or share so many.
+        Those of the numbers in `cheating` send what suits them.
         """
+        if agent_processes is not None and not 1 <= agent_processes <= len(records):
+            raise InvalidParameter(f"{len(records)} agents are in 1 to {len(records)} processes")
         self._records = records
         self._budget = budget
         self._largest = largest_request or budget
         self._server_count = servers
+        self._agent_processes = agent_processes
+        self._cheating = cheating
         self._synced = synced
         self._promise = shuffler
         self._keyring = keyring or Keyring.from_system()
         self._cleanup = contextlib.ExitStack()
         self.agents: list[Peer] = []
+        self.ledger_files: list[Path] = []  # of the agents, in order: theirs to write
         self.share_servers: list[Peer] = []
         self.shuffler: Peer | None = None
         self.mixer: RemoteShuffler | None = None
-        self.process_ids: list[int] = []
+        self.process_ids: list[
+            int
+        ] = []  # of share servers, agents and shuffler, in order; shared ones repeat
 
     def __enter__(self) -> Simulation:
         with contextlib.ExitStack() as stack:
@@ -95,12 +111,14 @@ class Simulation:
         self._cleanup.close()
 
     def _start(self, stack: contextlib.ExitStack) -> None:
+        hosted = -(-len(self._records) // (self._agent_processes or len(self._records)))
+        allow_open_files(USUAL + max(PER_DIALLED_AGENT * len(self._records), PER_HOSTED_AGENT * hosted))
         self._nursery = _Nursery()
         stack.callback(self._nursery.close)
         directory = self._nursery.made_directory()
         roles = [self._server(number, directory) for number in range(self._server_count)]
         self.share_servers = self._peers(roles)
-        self.agents = self._peers([self._agent(number, directory) for number in range(len(self._records))])
+        self.agents = self._peers(self._agents(directory))
         self.parties = RemoteParties(self.agents)
         stack.callback(self.parties.close)
         self.shared = RemoteShareServers(self.parties, self.share_servers)
@@ -109,6 +127,17 @@ class Simulation:
             self.shuffler = self._peers([self._shuffler(self._promise)])[0]
             self.mixer = RemoteShuffler(self.shuffler)
             stack.callback(self.mixer.close)
+
+    def _agents(self, directory: Path) -> Sequence[AgentRole | AgentsRole]:
+        agents = [self._agent(number, directory) for number in range(len(self._records))]
+        self.ledger_files = [Path(agent.ledger) for agent in agents]
+        if self._agent_processes is None:
+            return agents
+        edges = [len(agents) * place // self._agent_processes for place in range(self._agent_processes + 1)]
+        return [
+            AgentsRole(f"agents-{place}", tuple(agents[start:stop]))
+            for place, (start, stop) in enumerate(pairwise(edges))
+        ]
 
     def _server(self, number: int, directory: Path) -> ShareServerRole:
         name = server_name(number)
@@ -126,6 +155,7 @@ class Simulation:
             budget_nanonats=self._budget.nanonats,
             largest_request_nanonats=self._largest.nanonats,
             share_servers={peer.name: peer.address for peer in self.share_servers},
+            cheats=number in self._cheating,
         )
 
     def _shuffler(self, promise: Promise) -> ShufflerRole:
@@ -135,12 +165,16 @@ class Simulation:
             agents={peer.name: peer.address for peer in self.agents},
             epsilon_nanonats=promise.epsilon.nanonats,
             delta=str(promise.delta),
+            colluding=promise.colluding,
+            requests=promise.requests,
+            minimum_cohort=promise.minimum_cohort,
         )
 
     def _peers(self, roles: Sequence[Role]) -> list[Peer]:
         started = self._nursery.start(roles)
-        self.process_ids += [started[role.name][1] for role in roles]
-        peers = [Peer(role.name, f"{HOST}:{started[role.name][0]}") for role in roles]
+        names = [name for role in roles for name in names_in(role)]
+        self.process_ids += [started[name][1] for name in names]
+        peers = [Peer(name, f"{HOST}:{started[name][0]}") for name in names]
         wait_until_healthy(peers)
         return peers
 
@@ -208,14 +242,14 @@ class _Nursery:
         self._directory = Path(self._line(time.monotonic() + START_SECONDS)["directory"])
         return self._directory
 
-    def start(self, roles: Iterable[Role]) -> dict[str, tuple[int, int]]:
-        """Start a process for each role; returns port and process id by name."""
-        waiting = {role.name for role in roles}
+    def start(self, roles: Sequence[Role]) -> dict[str, tuple[int, int]]:
+        """Start a process for each role; returns port and process id by the name of whoever answers there."""
+        waiting = {name for role in roles for name in names_in(role)}
         assert self._process.stdin is not None
         self._process.stdin.write("".join(role_to_line(role) + "\n" for role in roles).encode())
         self._process.stdin.flush()
         started: dict[str, tuple[int, int]] = {}
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + START_SECONDS + START_SECONDS_EACH * len(waiting)
         while waiting - started.keys():
             line = self._line(deadline)
             if "failed" in line:
@@ -230,7 +264,9 @@ class _Nursery:
                 [self._process.stdout], [], [], max(0.0, deadline - time.monotonic())
             )
             if not ready:
-                raise DeadlineMissed(f"the simulated parties did not start within {START_SECONDS:.0f} s")
+                raise DeadlineMissed(
+                    "the simulated parties did not start in time: is the machine very busy?"
+                )
             more = os.read(self._process.stdout.fileno(), 65536)
             if not more:
                 raise Unreachable("the process that starts the simulated parties ended")

@@ -4,9 +4,9 @@ A fork of a process that has numpy and grpc loaded takes milliseconds and shares
 half a second.  The nursery itself never makes a channel or a server, so forking it is safe.
 
 It makes the simulation's directory and writes its path on standard output.  Then it reads one role a line on standard
-input, forks, and the child writes one line with its port to standard output.  When its input ends (the launcher closed
-it, or was killed), it ends its children, removes the directory and exits.  A child ends by itself when the nursery is
-gone.  None of them hears Ctrl-C: only the launcher does.
+input, forks, and the child writes a line with its port to standard output, for each agent that it hosts.  When its input
+ends (the launcher closed it, or was killed), it ends its children, removes the directory and exits.  A child ends by itself
+when the nursery is gone.  None of them hears Ctrl-C: only the launcher does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 # Loaded once here, for all children.
@@ -33,9 +33,18 @@ from parties.shares.service import SERVICE_NAME as SHARE_SERVICE
 from parties.shares.service import ShareService
 from parties.shuffler.service import SERVICE_NAME as SHUFFLER_SERVICE
 from parties.shuffler.service import ShufflerService
-from parties.simulation.roles import HOST, AgentRole, Role, ShufflerRole, role_from_line
+from parties.simulation.roles import (
+    HOST,
+    AgentRole,
+    AgentsRole,
+    Role,
+    ShareServerRole,
+    ShufflerRole,
+    role_from_line,
+)
 
 TERMINATE_SECONDS = 5.0
+Ending = Callable[[], Awaitable[None]]
 
 
 async def serve(role: Role, orphaned: int) -> None:
@@ -44,6 +53,15 @@ async def serve(role: Role, orphaned: int) -> None:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     loop.add_reader(orphaned, stop.set)
+    hosted = role.agents if isinstance(role, AgentsRole) else (role,)
+    endings = [await begin(one) for one in hosted]
+    await stop.wait()
+    loop.remove_reader(orphaned)
+    await asyncio.gather(*(ending() for ending in endings))
+
+
+async def begin(role: AgentRole | ShareServerRole | ShufflerRole) -> Ending:
+    """Serve one role on a port of its own, and tell the launcher; what is returned ends it."""
     if isinstance(role, AgentRole):
         agent = AgentService(role.build(), role.share_servers)
         name, register, close = AGENT_SERVICE, agent.register, agent.close
@@ -55,10 +73,12 @@ async def serve(role: Role, orphaned: int) -> None:
         name, register, close = SHARE_SERVICE, shares.register, shares.close
     server, port = await start_server(HOST, 0, [(name, register)])
     report(name=role.name, port=port, pid=os.getpid())
-    await stop.wait()
-    loop.remove_reader(orphaned)
-    await server.stop(GRACE_SECONDS)
-    await close()
+
+    async def ending() -> None:
+        await server.stop(GRACE_SECONDS)
+        await close()
+
+    return ending
 
 
 def report(**line: object) -> None:
@@ -100,7 +120,9 @@ def end(children: set[int]) -> None:
 def reap(children: set[int]) -> None:
     """Forget the children that have ended."""
     while children:
-        ended, _ = os.waitpid(-1, os.WNOHANG)  # whichever: to ask after each of them, for each of them, takes seconds
+        ended, _ = os.waitpid(
+            -1, os.WNOHANG
+        )  # whichever: to ask after each of them, for each of them, takes seconds
         if not ended:
             return
         children.discard(ended)

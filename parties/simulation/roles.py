@@ -1,4 +1,4 @@
-"""What a simulated process is told to be: an agent, a share server or a shuffler, as data that travels through a pipe."""
+"""What a simulated process is told to be: one or many agents, a share server or a shuffler, as data for a pipe."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
+from localdp.experiments.cheating import CheatingParty
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
 from localdp.oracles.shuffler import Promise, Shuffler
@@ -53,6 +54,7 @@ class AgentRole:
     budget_nanonats: int
     largest_request_nanonats: int
     share_servers: dict[str, str]  # name to address
+    cheats: bool = False  # sends what suits it, instead of what its records say
     kind: str = "agent"
 
     def build(self) -> Party:
@@ -60,7 +62,17 @@ class AgentRole:
         records = load_records(Path(self.records))
         ledger = SqliteLedger(Path(self.ledger), records.people, Epsilon(self.budget_nanonats))
         policy = Policy(largest_epsilon=Epsilon(self.largest_request_nanonats))
-        return Party(self.name, records, bytes.fromhex(self.secret), ledger, policy)
+        kind = CheatingParty if self.cheats else Party
+        return kind(self.name, records, bytes.fromhex(self.secret), ledger, policy)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentsRole:
+    """Several parties' agents in one process, each with a port of its own."""
+
+    name: str
+    agents: tuple[AgentRole, ...]
+    kind: str = "agents"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +84,30 @@ class ShufflerRole:
     agents: dict[str, str]  # name to address
     epsilon_nanonats: int  # what it promises
     delta: str  # as a fraction
+    colluding: int
+    requests: int
+    minimum_cohort: int
     kind: str = "shuffler"
 
     def build(self) -> Shuffler:
-        """The shuffler behind the service, with channels to the agents; they end with the process."""
+        """The shuffler behind the service; its channels to the agents and its account of promises end with the process."""
         agents = RemoteParties([Peer(name, address) for name, address in self.agents.items()])
-        promise = Promise(Epsilon(self.epsilon_nanonats), Fraction(self.delta))
+        promised = Epsilon(self.epsilon_nanonats), Fraction(self.delta)
+        promise = Promise(*promised, self.colluding, self.requests, self.minimum_cohort)
         return Shuffler(agents, KeystreamSource(bytes.fromhex(self.secret)), promise)
 
 
-Role = AgentRole | ShareServerRole | ShufflerRole
+Role = AgentRole | AgentsRole | ShareServerRole | ShufflerRole
 
 
 def role_to_line(role: Role) -> str:
     """One line of JSON."""
     return json.dumps(asdict(role))
+
+
+def names_in(role: Role) -> list[str]:
+    """Who answers health checks once the process is there."""
+    return [agent.name for agent in role.agents] if isinstance(role, AgentsRole) else [role.name]
 
 
 def role_from_line(line: str) -> Role:
@@ -97,6 +118,8 @@ def role_from_line(line: str) -> Role:
         "share-server": ShareServerRole,
         "shuffler": ShufflerRole,
     }
+    if data.get("kind") == "agents":
+        return AgentsRole(data["name"], tuple(AgentRole(**agent) for agent in data["agents"]))
     kind = kinds.get(data.get("kind", ""))
     if kind is None:
         raise InvalidParameter("a simulated process is an agent, a share server or a shuffler")

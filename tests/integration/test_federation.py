@@ -45,9 +45,111 @@ def test_processes_answer_bit_for_bit_like_this_process() -> None:
         ) as federation:
             answers.append(asked(federation))
             left = federation.budgets()
-            assert left.exact is not processes
+            assert left.exact
             answers[-1] += [float(amount) for amount in left.remaining]
     assert answers[0] == answers[1]
+
+
+def test_budgets_of_launched_parties_are_what_their_ledgers_say_whoever_asked(tmp_path: Path) -> None:
+    path = tmp_path / "parties.json"
+    with Federation.launch(PEOPLE, parties=[50, 150], budget=3, insecure_seed=7) as launched:
+        assert launched.budgets().remaining == {Epsilon.requested(3): 200}
+        launched.write_addresses(path)
+        with Federation.connect(path, insecure_seed=8) as connected:
+            connected.oracle("shared", 1).answer(["smoker"])
+            assert not connected.budgets().exact
+        assert launched.budgets().remaining == {Epsilon.requested(2): 200}
+        # A request that fails half way costs those who answered, and nobody else.
+        os.kill(launched.process_ids["party-0"], signal.SIGKILL)
+        result = launched.round("smoker", 1, quorum=0.7, deadline_seconds=3)
+        assert result.answered.people == 150
+        told = launched.budgets()
+        assert told.exact
+        assert sorted(told.remaining.values()) == [50, 150]
+        assert told.remaining[Epsilon.requested(2)] == 50
+    with pytest.raises(InvalidParameter, match="closed"):
+        launched.budgets()
+
+
+def test_some_of_the_parties_answer_alike_wherever_they_are(tmp_path: Path) -> None:
+    answers, left = [], []
+    path = tmp_path / "parties.json"
+    for processes in (False, True):
+        with Federation.launch(
+            PEOPLE, parties=[50, 90, 60], budget=30, processes=processes, insecure_seed=7
+        ) as federation:
+            some = federation.of(["party-2", "party-0"])
+            answers.append(asked(some))
+            left.append((some.budgets(), federation.budgets()))
+            if processes:
+                assert list(some.process_ids) == ["server-0", "server-1", "party-0", "party-2"]
+                assert some.round("smoker", 1, deadline_seconds=20).asked.people == 110
+                some.write_addresses(path)
+                with Federation.connect(path) as connected:
+                    assert connected.parties == {"party-0": 50, "party-2": 60}
+                some.close()
+                assert federation.oracle("local", 1).answer(["smoker"])[0].reports == 200
+    assert answers[0] == answers[1]
+    assert left[0] == left[1]
+
+
+def test_some_of_running_parties_are_charged_alone_and_have_no_part_of_a_shuffler(tmp_path: Path) -> None:
+    path = tmp_path / "parties.json"
+    promise = Promise(Epsilon.requested(2))
+    with Simulation(dealt(PEOPLE, 4), budget=Epsilon.requested(3), shuffler=promise) as simulation:
+        write_state(
+            State(tuple(simulation.agents), tuple(simulation.share_servers), simulation.shuffler), path
+        )
+        with Federation.connect(path) as federation:
+            some = federation.of(["party-1", "party-3"])
+            assert some.oracle("shared", 1).answer(["smoker"])[0].reports == 100
+            assert federation.budgets().remaining == {Epsilon.requested(2): 100, Epsilon.requested(3): 100}
+            assert some.budgets().remaining == {Epsilon.requested(2): 100}
+            assert not some.budgets().exact
+            with pytest.raises(InvalidParameter, match="all of its parties"):
+                some.oracle("shuffled", 1)
+        with pytest.raises(InvalidParameter, match="closed"):
+            some.oracle("local", 1)
+
+
+def test_parties_that_share_processes_answer_like_parties_in_this_one() -> None:
+    answers = []
+    for processes in (False, 2):
+        with Federation.launch(
+            PEOPLE, parties=5, budget=30, processes=processes, insecure_seed=7
+        ) as federation:
+            answers.append(asked(federation))
+            found = dict(federation.process_ids)
+    assert answers[0] == answers[1]
+    assert list(found) == ["server-0", "server-1", *(f"party-{number}" for number in range(5))]
+    own = [found[f"party-{number}"] for number in range(5)]
+    assert own[0] == own[1] != own[2] == own[3] == own[4]
+    assert len(set(found.values())) == 4
+    assert not any(Path(f"/proc/{pid}").exists() for pid in found.values())
+
+
+def test_parties_that_share_a_process_are_gone_together() -> None:
+    with Federation.launch(PEOPLE, parties=4, processes=2, insecure_seed=7) as federation:
+        os.kill(federation.process_ids["party-0"], signal.SIGKILL)
+        result = federation.round("smoker", 1, quorum=0.4, deadline_seconds=3)
+        assert (result.answered.people, result.asked.people) == (100, 200)
+
+
+@pytest.mark.parametrize("processes", [0, -1, 5])
+def test_there_are_as_many_processes_as_parties_at_most(processes: int) -> None:
+    with pytest.raises(InvalidParameter, match="1 to 4 processes"):
+        Federation.launch(PEOPLE, parties=4, processes=processes)
+
+
+@pytest.mark.nightly
+def test_two_thousand_parties_in_four_processes_answer() -> None:
+    people = made_up_people(20_000, SeededSource(1))
+    with Federation.launch(people, parties=2000, processes=4, insecure_seed=7) as federation:
+        assert len(set(federation.process_ids.values())) == 6
+        for model in ("local", "shared"):
+            answer = federation.oracle(model, 1).answer(["smoker"])[0]
+            assert answer.reports == 20_000
+            assert abs(answer.value - people.column("smoker").mean()) < 6 * answer.standard_error
 
 
 def test_who_connects_has_the_same_federation_and_the_same_answers(tmp_path: Path) -> None:

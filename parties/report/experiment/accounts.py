@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from parties.report.experiment.points import Pool, Spot, measure_of, point_of
@@ -15,41 +16,70 @@ MOST_ROWS = 2000
 
 def refusals(cells: Iterable[Mapping[str, Any]], pools: Mapping[Spot, Pool], plan: Told) -> Table | None:
     """Who was refused or missing, by reason; None if nobody was."""
-    found: dict[tuple[str, str], list[Any]] = {}
+    found: dict[tuple[str, str], _Refused] = {}
     for cell in cells:
         for why, told in cell["refused"].items():
-            row = found.setdefault((str(why), str(cell["model"])), [0, str(told["message"])])
-            row[0] += int(told["trials"])
+            row = found.setdefault((str(why), str(cell["model"])), _Refused(str(told["message"])))
+            row.trials += int(told["trials"])
+            row.parties = max(row.parties, int(told.get("parties") or 0))
     rows = [
-        (why.replace("_", " "), model, "the whole trial", trials, message)
-        for (why, model), (trials, message) in found.items()
+        (why.replace("_", " "), model, one.by(plan.parties.count), one.trials, one.message)
+        for (why, model), one in found.items()
     ]
     rows += _missing(pools, plan)
+    rows += _rejected(pools, plan)
     columns = ("reason", "trust model", "parties", "trials", "in words")
     return Table(columns, tuple(rows), texts=(0, 1, 2, 4)) if rows else None
 
 
+@dataclass(slots=True)
+class _Refused:
+    message: str  # the first of its kind
+    trials: int = 0
+    parties: int = 0  # that refused in one trial, at most; 0: somebody else did, or it is not known who
+
+    def by(self, parties: int) -> str:
+        return f"{self.parties} of {parties}" if self.parties else "the whole trial"
+
+
 def _missing(pools: Mapping[Spot, Pool], plan: Told) -> list[tuple[Any, ...]]:
-    """Parties that were away or late in trials that were answered without them."""
+    """Parties that were away or late, or that cheated, in trials that were answered all the same."""
     counts = plan.faults.counts(plan.parties.count)
     told = (
         ("people_unreachable", "unreachable", "not charged"),
         ("people_late", "late", "charged, and not counted"),
+        ("people_cheating", "cheating", "counted, as far as nobody noticed"),
     )
     rows = []
     for (column, why, words), parties in zip(told, counts, strict=True):
-        for model in dict.fromkeys(spot.model for spot in pools):
-            people = [
-                value
-                for spot, pool in pools.items()
-                if spot.model == model
-                for value in pool.columns.get(column, ())
-                if value
-            ]
-            if people:
-                whose = f"{sum(people) / len(people):,.0f} people in the mean of such trials: {words}"
-                rows.append((why, model, f"{parties} of {plan.parties.count}", len(people), whose))
+        for model, people in _by_model(pools, column):
+            whose = f"{sum(people) / len(people):,.0f} people in the mean of such trials: {words}"
+            rows.append((why, model, f"{parties} of {plan.parties.count}", len(people), whose))
     return rows
+
+
+def _rejected(pools: Mapping[Spot, Pool], plan: Told) -> list[tuple[Any, ...]]:
+    """Reports that share servers noticed."""
+    cheating = f"{plan.faults.counts(plan.parties.count)[2]} of {plan.parties.count}"
+    return [
+        (
+            "rejected",
+            model,
+            cheating,
+            len(some),
+            f"{sum(some) / len(some):,.0f} reports in the mean of such trials",
+        )
+        for model, some in _by_model(pools, "reports_rejected")
+    ]
+
+
+def _by_model(pools: Mapping[Spot, Pool], column: str) -> Iterator[tuple[str, list[int]]]:
+    """What a column has besides zeros, for each trust model where it has anything."""
+    for model in dict.fromkeys(spot.model for spot in pools):
+        some = [pool.columns.get(column, ()) for spot, pool in pools.items() if spot.model == model]
+        values = [int(value) for one in some for value in one if value]
+        if values:
+            yield model, values
 
 
 def costs(pools: Mapping[Spot, Pool]) -> Table:

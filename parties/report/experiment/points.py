@@ -18,6 +18,7 @@ from localdp.experiments.comparison import MODELS
 from parties.report.experiment.story import Group, Panel, Point
 
 MOST_PANELS = 4  # of a group; the table of all cells has the rest
+_MOST_NAMED = 4
 _MEASURES = {
     "error": "root mean square error",
     "root_mean_square_error": "root mean square error of an entry",
@@ -137,16 +138,28 @@ def _group(pools: Mapping[Spot, Pool], measure: str, axis: str, foretold: bool) 
     others = [other for other in AXES if other != axis and len(values_of(pools, other)) > 1]
     places = list(product(*(values_of(pools, other) for other in others)))
     chosen = _spread(places)
-    note = (
-        ""
-        if len(chosen) == len(places)
-        else f"{len(chosen)} of {len(places)} combinations of {' and '.join(others)}; the table of all cells has the rest."
-    )
     panels = [
         _panel(pools, measure, axis, dict(zip(others, place, strict=True)), foretold) for place in chosen
     ]
     what = "Score" if measure == "score" else "Error"
+    note = _left_out(others, places, chosen)
     return Group(f"{what} against {axis}", note, tuple(panel for panel in panels if panel.points))
+
+
+def _left_out(others: list[str], places: list[tuple[float, ...]], chosen: list[tuple[float, ...]]) -> str:
+    """What has no plot of its own, by name if it is little."""
+    left = [place for place in places if place not in chosen]
+    if not left:
+        return ""
+    if len(left) <= _MOST_NAMED:
+        named = "; ".join(_named(dict(zip(others, place, strict=True))) for place in left)
+        return f"Without a plot: {named}. The table of all cells has it."
+    some = f"{len(chosen)} of {len(places)} combinations of {' and '.join(others)}"
+    return f"Plots of {some}; the table of all cells has the rest."
+
+
+def _named(fixed: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {at:,g}" for name, at in fixed.items())
 
 
 def _spread(places: list[tuple[float, ...]]) -> list[tuple[float, ...]]:
@@ -162,7 +175,7 @@ def _panel(
 ) -> Panel:
     here = [spot for spot in pools if all(getattr(spot, name) == at for name, at in fixed.items())]
     return Panel(
-        ", ".join(f"{name} = {at:,g}" for name, at in fixed.items()),
+        _named(fixed),
         axis,
         _MEASURES[measure],
         tuple(point_of(spot, pools[spot], measure, axis, foretold) for spot in here),

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from localdp.errors import InvalidParameter
-from parties.experiments.results import FORMAT
+from parties.experiments.results import FORMAT, ONE_TRIAL
 from parties.report.experiment import accounts, telling
 from parties.report.experiment.points import groups_of, pools_of
 from parties.report.experiment.story import Group, Panel, Story
-from parties.report.wording import number
+from parties.report.wording import alike
 
 
 def story_of_results(source: str, data: Mapping[str, Any]) -> Story:
@@ -21,6 +21,7 @@ def story_of_results(source: str, data: Mapping[str, Any]) -> Story:
     plan = telling.plan_of(provenance)
     groups = groups_of(pools, "query" in plan.run)
     insecure = provenance["seeds"] != "system randomness"
+    confidential = bool(provenance.get("confidential", False))
     return Story(
         source=source,
         title=plan.title,
@@ -28,14 +29,15 @@ def story_of_results(source: str, data: Mapping[str, Any]) -> Story:
         groups=groups,
         data={"format": data["format"], "provenance": provenance, "cells": data["cells"]},
         lead=_lead(groups),
-        warning=str(provenance["privacy"]) if insecure else "",
+        warning=str(provenance["privacy"]) if insecure or confidential else "",
+        confidential=confidential,
         promises=telling.promises(data["cells"]),
         about_promises="What the trust models would promise, had the coins been secret."
         if insecure
-        else str(provenance["privacy"]),
+        else ONE_TRIAL,
         refusals=accounts.refusals(data["cells"], pools, plan),
         costs=accounts.costs(pools),
-        notes=telling.notes(plan),
+        notes=telling.notes(plan, dict.fromkeys(spot.model for spot in pools)),
         cells=accounts.all_cells(pools, "query" in plan.run),
         origin=telling.origin(provenance),
         configuration=str(provenance["configuration"]),
@@ -47,11 +49,10 @@ def _lead(groups: tuple[Group, ...]) -> str:
     panels = [panel for group in reversed(groups) for panel in reversed(group.panels)]
     panel = max(panels, key=_answered)
     last = max((point.at for point in panel.points if point.value is not None), default=None)
-    told = [
-        f"{point.series} {number(point.value)}"
-        for point in panel.points
-        if point.at == last and point.value is not None
-    ]
+    found = [(point.series, point.value) for point in panel.points if point.at == last]
+    answered = [(series, value) for series, value in found if value is not None]
+    values = alike([value for _, value in answered])
+    told = [f"{series} {value}" for (series, _), value in zip(answered, values, strict=True)]
     if not told:
         return ""
     place = f"{panel.parameter} = {last:,g}" if panel.parameter else ""

@@ -95,6 +95,7 @@ class Story:
     data: Mapping[str, Any]  # embedded in the page
     lead: str = ""
     warning: str = ""
+    confidential: bool = False  # as the table that it is about
     promises: tuple[Promise, ...] = ()
     about_promises: str = ""
     refusals: Table | None = None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
+from localdp.experiments.cheating import CHEATS, Cheat, cheating_in_words
 from parties.experiments.definition import Faults, PartiesPlan
 from parties.report.experiment.points import AXES, Pool, Spot, values_of
 from parties.report.experiment.story import Facts, Promise
@@ -21,6 +22,10 @@ _KINDS = {
     "computational": "computational: holds against bounded computing (Definition 9.4)",
 }
 _UNLIMITED = "as much as it takes"
+_CHEATS: dict[Cheat, str] = {
+    "inputs": "they lie about their people's records, and keep to the protocol with the lie",
+    "reports": "they send the reports that push an answer up the most; to a curator, false records",
+}
 _TASKS = ("query", "learner", "release")
 
 
@@ -65,9 +70,15 @@ def plan_of(provenance: Mapping[str, Any]) -> Told:
             None if sizes is None else tuple(int(size) for size in sizes),
             int(parties.get("share_servers", PartiesPlan().share_servers)),
         ),
-        Faults(float(faults.get("dropouts", 0)), float(faults.get("stragglers", 0))),
+        _faults(faults),
         f"{parties['budget']} nats" if "budget" in parties else _UNLIMITED,
     )
+
+
+def _faults(told: Mapping[str, Any]) -> Faults:
+    away, late, cheating = (float(told.get(name, 0)) for name in ("dropouts", "stragglers", "cheaters"))
+    cheat = next((one for one in CHEATS if one == told.get("cheat")), Faults().cheat)
+    return Faults(away, late, cheating, cheat)
 
 
 def asked(plan: Told, pools: Mapping[Spot, Pool], provenance: Mapping[str, Any]) -> Facts:
@@ -96,15 +107,23 @@ def asked(plan: Told, pools: Mapping[Spot, Pool], provenance: Mapping[str, Any])
     }
 
 
-def notes(plan: Told) -> tuple[str, ...]:
+def notes(plan: Told, models: Iterable[str] = ()) -> tuple[str, ...]:
     """What to know when measured errors are held against predicted ones."""
-    away, late = plan.faults.counts(plan.parties.count)
-    if not away and not late:
-        return ()
-    return (
-        f"In every trial {away} of {plan.parties.count} parties do not answer and {late} answer too late. A prediction is "
-        "what a plan says beforehand, for everybody: with people missing errors are larger.",
-    )
+    away, late, cheating = plan.faults.counts(plan.parties.count)
+    told = []
+    if away or late:
+        told.append(
+            f"In every trial {away} of {plan.parties.count} parties do not answer and {late} answer too late. A prediction "
+            "is what a plan says beforehand, for everybody: with people missing errors are larger."
+        )
+    if cheating:
+        told.append(
+            f"In every trial {cheating} of {plan.parties.count} parties cheat: {_CHEATS[plan.faults.cheat]}. A prediction "
+            "is for honest parties, and no standard error knows of cheaters."
+        )
+        tier = str(plan.run.get("options", {}).get("shared", {}).get("tier", "additive"))
+        told += [f"{model}: {cheating_in_words(model, tier)}" for model in models]
+    return tuple(told)
 
 
 def promises(cells: Iterable[Mapping[str, Any]]) -> tuple[Promise, ...]:

@@ -24,5 +24,5 @@ def write_report(stories: list[Story], directory: Path, out: Path | None = None)
     path = directory / FILE if out is None else out
     page = report_page(stories, directory.resolve().name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, page)
+    write_atomically(path, page, confidential=any(story.confidential for story in stories))
     return path

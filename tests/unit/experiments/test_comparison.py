@@ -136,6 +136,8 @@ def test_the_shuffled_model_admits_what_the_shuffler_learns() -> None:
     assert "probability of delta = 1e-06" in statement.words
     assert "5.69 where 10,000 people are mixed and 10.3 where 1,000,000 people are mixed" in statement.words
     assert "shuffler" in statement.honest
+    assert "other parties, who must not tell" in statement.honest
+    assert "assumed that the other parties do not tell the aggregator what they sent" in statement.words
 
 
 def test_divided_noise_that_tolerates_a_server_says_so() -> None:

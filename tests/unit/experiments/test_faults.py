@@ -10,8 +10,8 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.cohorts import SEED_BYTES, Cohort, Split
-from localdp.errors import InvalidParameter
-from localdp.experiments.faults import IncompleteLROracle, IncompleteShareServers, Missing
+from localdp.errors import BudgetExhausted, InvalidParameter
+from localdp.experiments.faults import Faulty, FaultyLROracle, FaultyShareServers
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt, made_up_people
 from localdp.oracles.local import LocalOracle
@@ -25,7 +25,7 @@ from localdp.sharing.share_server import ShareServer
 KEYS = Keyring.insecurely_seeded(1)
 ONE = Epsilon.requested(1)
 PEOPLE = made_up_people(60, SeededSource(1))
-MISSING = Missing(frozenset({1}), frozenset({3}))
+MISSING = Faulty(frozenset({1}), frozenset({3}))
 
 
 def parties() -> list[Party]:
@@ -45,13 +45,13 @@ def test_who_answers_gives_the_reports_that_they_always_give(split: Split | None
     request = Request(bytes(16), "smoker", OneBitRandomizer(ONE, 1))
     cohort = Cohort(5, 55, split)
     whole = list(InProcessLROracle(parties()).reports(request, cohort))
-    some = list(IncompleteLROracle(parties(), MISSING).reports(request, cohort))
+    some = list(FaultyLROracle(parties(), MISSING).reports(request, cohort))
     assert [block.tolist() for block in some] == [whole[number].tolist() for number in (0, 2, 4)]
 
 
 def test_the_away_are_not_charged_and_the_late_are() -> None:
     some = parties()
-    answer = LocalOracle(IncompleteLROracle(some, MISSING), ONE, SeededSource(2)).answer(["smoker"])[0]
+    answer = LocalOracle(FaultyLROracle(some, MISSING), ONE, SeededSource(2)).answer(["smoker"])[0]
     assert (answer.people, answer.reports) == (60, 36)
     cost = OneBitRandomizer(ONE, 1).epsilon.nanonats
     assert spent(some) == [[cost], [0], [cost], [cost], [cost]]
@@ -59,7 +59,7 @@ def test_the_away_are_not_charged_and_the_late_are() -> None:
 
 def test_fewer_answers_have_a_larger_standard_error() -> None:
     whole = LocalOracle(InProcessLROracle(parties()), ONE, SeededSource(2)).answer(["smoker"])[0]
-    some = LocalOracle(IncompleteLROracle(parties(), MISSING), ONE, SeededSource(2)).answer(["smoker"])[0]
+    some = LocalOracle(FaultyLROracle(parties(), MISSING), ONE, SeededSource(2)).answer(["smoker"])[0]
     assert some.standard_error > 1.2 * whole.standard_error
 
 
@@ -67,7 +67,7 @@ def test_shares_of_the_missing_are_not_counted() -> None:
     some = parties()
     servers = [ShareServer(f"server-{number}", KEYS.server(number)) for number in range(2)]
     large = Epsilon.requested(2)
-    oracle = SharedOracle(IncompleteShareServers(some, servers, MISSING), large, SeededSource(3))
+    oracle = SharedOracle(FaultyShareServers(some, servers, MISSING), large, SeededSource(3))
     answer = oracle.answer(["smoker"])[0]
     assert answer.reports == 36
     assert spent(some) == [[large.nanonats], [0], *[[large.nanonats]] * 3]
@@ -75,17 +75,47 @@ def test_shares_of_the_missing_are_not_counted() -> None:
     assert abs(answer.count - answering.sum()) <= 12  # two discrete Laplace noises at epsilon 2
 
 
+@pytest.mark.parametrize("late", [frozenset[int](), frozenset({3})], ids=["all in time", "one late"])
+def test_all_who_refuse_are_counted_and_nobody_has_paid(late: frozenset[int]) -> None:
+    for model in ("local", "shared"):
+        some = parties()
+        poor = {0, 3}
+        for number in poor:
+            some[number].ledger = MemoryLedger(some[number].people, Epsilon.requested("0.5"))
+        faulty = Faulty(frozenset({1}), late)
+        servers = [ShareServer(f"server-{number}", KEYS.server(number)) for number in range(2)]
+        lr, shares = FaultyLROracle(some, faulty), FaultyShareServers(some, servers, faulty)
+        oracle = (
+            LocalOracle(lr, ONE, SeededSource(2))
+            if model == "local"
+            else SharedOracle(shares, ONE, SeededSource(2))
+        )
+        with pytest.raises(BudgetExhausted):
+            oracle.answer(["smoker"])
+        assert max(lr.refusing, shares.refusing) == len(poor - late)
+        assert not any(party.ledger.spent().any() for party in some)
+
+
+def test_a_refusal_that_comes_late_does_not_stop_a_round() -> None:
+    some = parties()
+    some[3].ledger = MemoryLedger(some[3].people, Epsilon.requested("0.5"))
+    oracle = LocalOracle(FaultyLROracle(some, MISSING), ONE, SeededSource(2))
+    assert oracle.answer(["smoker"])[0].reports == 36
+
+
 def test_who_is_missing_is_drawn_without_repetition() -> None:
     seen: set[int] = set()
     for seed in range(40):
-        missing = Missing.drawn(5, 2, 1, SeededSource(seed))
-        assert (len(missing.away), len(missing.late)) == (2, 1)
-        assert not missing.away & missing.late
+        missing = Faulty.drawn(6, 2, 1, 2, SeededSource(seed))
+        assert (len(missing.away), len(missing.late), len(missing.cheating)) == (2, 1, 2)
+        assert len(missing.away | missing.late | missing.cheating) == 5
         seen |= missing.away
-    assert seen == set(range(5))
+    assert seen == set(range(6))
 
 
-@pytest.mark.parametrize(("away", "late"), [(3, 2), (5, 0), (-1, 0)])
-def test_somebody_has_to_answer(away: int, late: int) -> None:
+@pytest.mark.parametrize(
+    ("away", "late", "lying"), [(3, 2, 0), (5, 0, 0), (-1, 0, 0), (2, 1, 2), (0, 0, 5)]
+)
+def test_somebody_has_to_answer_honestly(away: int, late: int, lying: int) -> None:
     with pytest.raises(InvalidParameter):
-        Missing.drawn(5, away, late, SeededSource(1))
+        Faulty.drawn(5, away, late, lying, SeededSource(1))

@@ -1,12 +1,18 @@
-"""An agent's configuration: what it may say, and one clear line for each mistake."""
+"""An agent's configuration: what it may say, one clear line for each mistake, and the page that shows every key."""
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
+from parties.agent import config as module
 from parties.agent.config import Dial, load_config
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = ROOT / "docs/agent-configuration.md"
 
 WHOLE = """
 name = "north"
@@ -86,10 +92,17 @@ def test_an_agent_that_dials_listens_only_if_it_is_told_to(tmp_path: Path) -> No
         ("", "name"),
         (LEAST + "[budgets]\ntotal = 1", "budgets: unknown"),
         (LEAST + "[policy]\nlargest = 1", "policy.largest: unknown"),
-        (LEAST.replace("data.path", "data.paht"), "data.path: missing"),
+        (LEAST.replace("data.path", "data.paht"), "data.paht: unknown; did you mean 'path'"),
+        (LEAST.replace('data.path = "patients.csv"', ""), "data.path: missing; write path = "),
+        (LEAST + "[polcy]\nlargest_epsilon = 1", "polcy: unknown; did you mean 'policy'"),
+        (
+            LEAST + "[policy]\nminimum_cohrt = 1",
+            "policy.minimum_cohrt: unknown; did you mean 'minimum_cohort'",
+        ),
+        (LEAST + "schema.ward = { kind = 'label' }", "schema.ward: must have a kind among"),
         (LEAST.replace('"0.1"', "0"), "budget.total: epsilon must be"),
         (LEAST.replace('"0.1"', '"much"'), "budget.total: epsilon must be a number"),
-        (LEAST.replace('{ kind = "bit" }', '{ kind = "bits" }'), "schema: column 0"),
+        (LEAST.replace('{ kind = "bit" }', '{ kind = "bits" }'), "schema.smoker: must have a kind"),
         (LEAST.replace('{ kind = "bit" }', '"bit"'), "schema.smoker: a table"),
         (LEAST + '[policy]\ncolumns = ["smokr"]', "'smokr' is not a column"),
         (LEAST + "[policy]\nminimum_cohort = 0", "policy.minimum_cohort: a whole number"),
@@ -115,3 +128,41 @@ def test_a_mistake_is_told_in_one_line_that_names_the_key(tmp_path: Path, text: 
         load_config(written(tmp_path, text))
     assert said in str(refusal.value)
     assert "agent.toml" in str(refusal.value)
+
+
+def shown(text: str) -> str:
+    """The one configuration that a text shows."""
+    (block,) = re.findall(r"^```toml[^\n]*\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return str(block)
+
+
+def test_the_page_shows_the_configuration_of_the_docstring() -> None:
+    assert module.__doc__ is not None
+    assert shown(PAGE.read_text()) == shown(module.__doc__)
+
+
+def test_every_key_that_is_read_is_shown(tmp_path: Path) -> None:
+    table = tomllib.loads(WHOLE)
+    table["data"] |= {"rows": "each", "most_rows": 2}
+    reader = module._Reader(tmp_path / "agent.toml", table)
+    reader.config()
+    listed = tomllib.loads(shown(PAGE.read_text()))
+    assert set(listed) == set(module._SECTIONS)
+    for section, keys in reader._known.items():
+        assert set(listed[section]) == set(keys), section
+
+
+def test_saying_what_holds_anyway_changes_nothing(tmp_path: Path) -> None:
+    told = re.findall(r"^\| `(\w+\.\w+)` \| `(.+)` \|$", PAGE.read_text(), re.MULTILINE)
+    assert len(told) == 9
+    least = load_config(written(tmp_path, LEAST))
+    assert (
+        load_config(written(tmp_path, LEAST + "\n".join(f"{key} = {value}" for key, value in told)))
+        == least
+    )
+    for key, value in told:
+        other = {"10": "9", "1": "5", "2": "3", "false": "true"}.get(value, '"debug"')
+        other = {"data.rows": '"each"', "listen.address": '"127.0.0.1:1"'}.get(key, other)
+        person = 'data.person = "patient"\n' if key == "data.rows" else ""
+        path = written(tmp_path, f"{LEAST}{person}{key} = {other}\n")
+        assert load_config(path) != least, key

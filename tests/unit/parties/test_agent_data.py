@@ -94,11 +94,12 @@ def test_whole_numbers_may_come_as_floats_and_labels_as_numbers(tmp_path: Path) 
         {"ill": ["yes", "no", str(CANARY), "no"]},
     ],
 )
-def test_a_value_outside_its_domain_is_refused_by_row_and_never_shown(
-    tmp_path: Path, wrong: dict[str, list[Any]]
+@pytest.mark.parametrize(("suffix", "place"), [("csv", "line 4"), ("parquet", "row 2")])
+def test_a_value_outside_its_domain_is_refused_by_its_place_and_never_shown(
+    tmp_path: Path, wrong: dict[str, list[Any]], suffix: str, place: str
 ) -> None:
-    with pytest.raises(InvalidRecord, match="row 2") as refusal:
-        load_table(write(tmp_path / "t.csv", **wrong), SCHEMA)
+    with pytest.raises(InvalidRecord, match=f", {place}: not in the domain") as refusal:
+        load_table(write(tmp_path / f"t.{suffix}", **wrong), SCHEMA)
     assert str(CANARY) not in str(refusal.value)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from parties.experiments import forecast
 from parties.experiments.forecast import forecasts
-from parties.experiments.trials import run_block
+from parties.experiments.trials import run_block, setting_of_trial
 from tests.support.experiments import SMALL, experiment, work
 
 
@@ -48,3 +50,23 @@ def test_sizes_and_missing_parties_are_forecast_too(tmp_path: Path) -> None:
     told = list(forecasts(experiment(tmp_path, text.replace('"shuffled", ', ""))))
     assert len(told) == 6
     assert all(cell.predicted_standard_error is not None for cell in told)
+
+
+@pytest.mark.parametrize(("enough", "trials"), [(-1.0, 3), (1e9, 6)])
+def test_trials_that_take_long_are_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enough: float, trials: int
+) -> None:
+    """Two with few people, of which the first warms up, and one with many; three of each where there is time."""
+    made = []
+
+    def counted(*arguments: Any) -> Any:
+        made.append(arguments)
+        return setting_of_trial(*arguments)
+
+    monkeypatch.setattr(forecast, "_ENOUGH_SECONDS", enough)
+    monkeypatch.setattr(forecast, "setting_of_trial", counted)
+    text = SMALL.replace('["curator", "local", "shuffled", "shared"]', '["local"]').replace(
+        "[30, 60]", "2000"
+    )
+    told = list(forecasts(experiment(tmp_path, text)))
+    assert len(made) == trials and all(cell.seconds for cell in told)

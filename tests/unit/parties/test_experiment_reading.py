@@ -71,7 +71,7 @@ def test_a_good_file_is_read_whole(tmp_path: Path) -> None:
     assert experiment.sweep.trials == 5
     assert experiment.sweep.insecure_seeds == ()
     assert experiment.parties.budget == Epsilon.requested(10)
-    assert experiment.faults.counts(4) == (1, 0)
+    assert experiment.faults.counts(4) == (1, 0, 0)
     assert experiment.output.directory == tmp_path / "here"
     assert experiment.output.formats == ("json", "parquet")
 

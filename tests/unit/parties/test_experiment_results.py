@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.shuffling import largest_local
 from localdp.errors import InvalidParameter
 from parties.experiments import results
 from parties.experiments.cells import Block
 from parties.experiments.running import run_experiment, seeded
+from parties.experiments.trials import BlockResult
 from tests.support.experiments import SMALL, experiment
 
 
@@ -71,6 +74,35 @@ def test_refusals_are_counted_by_reason_and_say_why(tmp_path: Path) -> None:
     assert all(messages)
 
 
+def test_refusals_say_how_many_parties_refused(tmp_path: Path) -> None:
+    text = SMALL.replace("number = 3", "number = 3\nbudget = 1").replace('"shuffled", ', "")
+    run_experiment(experiment(tmp_path, text))
+    data = data_of(tmp_path)
+    told = {(cell["model"], one["parties"]) for cell in data["cells"] for one in cell["refused"].values()}
+    assert told == {("curator", None), ("local", 3), ("shared", 3)}  # a curator keeps the book itself
+    assert set(data["provenance"]["parties_refusing"].values()) <= {3, None}
+    columns = data["trials"]
+    for model, refused, parties in zip(
+        columns["model"], columns["refused"], columns["parties_refusing"], strict=True
+    ):
+        assert parties == (3 if refused is not None and model != "curator" else None)
+    table = parquet.read_table(tmp_path / "out" / "results.parquet")
+    assert table.to_pydict() == columns
+
+
+def test_a_budget_that_is_too_small_for_a_shuffled_report_says_what_it_costs(tmp_path: Path) -> None:
+    text = SMALL.replace("number = 3", "number = 3\nbudget = 2").replace('"curator", "local", ', "")
+    run_experiment(experiment(tmp_path, text.replace(', "shared"', "").replace("[30, 60]", "[3000]")))
+    (refused, *_), cells = data_of(tmp_path)["cells"], data_of(tmp_path)["cells"]
+    assert len(cells) == 2
+    (why,) = refused["refused"].values()
+    assert why["trials"] == 30
+    assert why["parties"] == 3
+    cost = largest_local(3000, Epsilon.requested(1), 1e-6, "binary")
+    assert f"reveals, {cost} nats" in why["message"]
+    assert "epsilon = 1" in why["message"] and "parties.budget is 2: write a larger one" in why["message"]
+
+
 class Stopped(Exception):
     """Somebody pulled the plug."""
 
@@ -78,7 +110,7 @@ class Stopped(Exception):
 def stopping_after(blocks: int) -> Any:
     counted: Iterator[int] = iter(range(blocks))
 
-    def done(block: Block) -> None:
+    def done(block: Block, result: BlockResult) -> None:
         if next(counted, None) is None:
             raise Stopped
 

@@ -1,4 +1,7 @@
-"""The same people, however they are handed over, are the same records; what is wrong is named without a value."""
+"""The same people, however they are handed over, are the same records; what is wrong is named without a value.
+
+Frames of polars are in tests/unit/parties/test_data_frames.py.
+"""
 
 from __future__ import annotations
 
@@ -53,17 +56,6 @@ def test_whatever_people_are_in_they_are_the_same_records(data: object) -> None:
     assert records_of(data, SCHEMA).fingerprint() == RECORDS.fingerprint()
 
 
-class LikePolars:
-    """What a polars data frame offers here."""
-
-    def to_arrow(self) -> Any:
-        return pyarrow.table(COLUMNS)
-
-
-def test_a_data_frame_that_turns_itself_into_an_arrow_table_is_taken() -> None:
-    assert records_of(LikePolars(), SCHEMA).fingerprint() == RECORDS.fingerprint()
-
-
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_files_are_the_same_records(tmp_path: Path, ending: str) -> None:
     path = written(tmp_path, ending)
@@ -89,19 +81,19 @@ def test_records_keep_their_own_schema() -> None:
 
 BAD: dict[str, tuple[Any, Any, str]] = {
     "no schema": (COLUMNS, None, "say what the columns are"),
-    "a schema that is no table": (COLUMNS, {"smoker": "bit"}, "write a kind"),
+    "a schema that is no table": (COLUMNS, {"smoker": "bit"}, "schema.smoker: a table such as"),
     "a kind that is not there": (COLUMNS, {"smoker": {"kind": "boolean"}}, "kind among"),
     "a schema file that is not there": (COLUMNS, "no-such.toml", "there is no such file"),
     "data that are nothing": (7, SCHEMA, "data are records, a data frame"),
     "a misspelt column": (
         {"smokr": [True]},
         {"smoker": {"kind": "bit"}},
-        "no column 'smoker'; they have smokr",
+        "no column 'smoker'; it has smokr; did you mean 'smokr'",
     ),
     "a misspelt column of a frame": (
         pandas.DataFrame({"smokr": [True]}),
         {"smoker": {"kind": "bit"}},
-        "no column 'smoker'; it has smokr",
+        "no column 'smoker'; it has smokr; did you mean 'smokr'",
     ),
     "an empty frame": (pandas.DataFrame({"smoker": []}), {"smoker": {"kind": "bit"}}, "no rows"),
     "an empty cell": (

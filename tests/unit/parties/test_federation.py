@@ -20,7 +20,7 @@ from localdp.randomness.hazmat import SeededSource
 from parties.federated.events import Event
 from parties.federated.models import MODELS
 from parties.federated.watching import WatchedOracle
-from parties.federation import Federation
+from parties.federation import Budgets, Federation
 
 PEOPLE = made_up_people(300, SeededSource(1))
 
@@ -74,12 +74,20 @@ def test_budgets_say_how_many_people_have_how_much_left() -> None:
         federation.oracle("shared", 1).answer(["smoker"])
         assert federation.budgets().remaining == {Epsilon.requested(2): 300}
         assert federation.budgets().exact
+        assert str(federation.budgets()) == "300 people have epsilon 2 left"
         view = federation.oracle("local", 1).in_rounds(2)
         view.answer(["smoker"])  # of about half the people
         left = federation.budgets().remaining
         assert sum(left.values()) == 300
         assert set(left) == {Epsilon.requested(1), Epsilon.requested(2)}
         assert federation.budgets("curator").remaining == {Epsilon.requested(3): 300}
+
+
+def test_budgets_can_be_read_and_say_where_they_come_from() -> None:
+    left = Budgets({Epsilon.requested("0.5"): 2, Epsilon.requested(1): 4000}, exact=False)
+    assert str(left) == (
+        "2 people have epsilon 0.5 left; 4,000 people have epsilon 1 left, as far as this federation has asked"
+    )
 
 
 def test_the_account_of_what_was_asked_is_that_of_the_ledgers() -> None:
@@ -90,6 +98,16 @@ def test_the_account_of_what_was_asked_is_that_of_the_ledgers() -> None:
         federation.oracle("local", 1).in_rounds(3).answer_vectors(["cells(region)"])
         ledgers = np.concatenate([ledger.spent() for ledger in federation._place.ledgers])
         assert np.array_equal(federation._spending.nanonats, ledgers)
+
+
+@pytest.mark.parametrize("model", ["local", "shared"])
+def test_a_round_that_was_refused_is_not_in_the_account(model: str) -> None:
+    with launched(budget=1) as federation:
+        with pytest.raises(PolicyRefused):
+            federation.oracle(model, 2).answer(["smoker"])
+        assert not federation._spending.nanonats.any()
+        federation.oracle(model, 1).answer(["smoker"])
+        assert (federation._spending.nanonats == 10**9).all()
 
 
 def test_a_budget_holds_over_all_oracles_of_a_federation() -> None:

@@ -105,5 +105,5 @@ def test_a_digest_that_is_not_of_the_schema_is_refused(roster: Roster) -> None:
 
 def test_a_file_that_is_something_else_is_refused_by_name_of_the_error_only(tmp_path: Path) -> None:
     (tmp_path / "journal").write_bytes(b"a diary, and not a database, for sure" * 100)
-    with pytest.raises(StorageFailed, match="DatabaseError"):
+    with pytest.raises(StorageFailed, match="SQLITE_NOTADB"):
         Storage(tmp_path / "journal")

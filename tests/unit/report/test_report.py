@@ -27,7 +27,7 @@ from localdp.experiments.bounds import (
 from localdp.experiments.comparison import Comparison, Row, fit_slopes
 from parties.report import print_comparison, render_page, render_svg, write_all
 from parties.report.files import write_atomically
-from parties.report.wording import number, slope, with_error_bar
+from parties.report.wording import alike, number, slope, with_error_bar
 
 PEOPLE = (10**2, 10**3, 10**4, 10**5, 10**6)
 
@@ -122,7 +122,13 @@ def test_numbers_are_written_plainly() -> None:
     assert with_error_bar(0.85092, 0.00213) == "0.8509 ± 0.0021"
     assert with_error_bar(7655.8, 91.3) == "7,656 ± 91"
     assert with_error_bar(0.0, 0.0) == "0 ± 0"
+    assert with_error_bar(2.236e-6, 1.6e-7) == "(2.24 ± 0.16)e-06"
     assert [slope(value) for value in (0.4999, -0.0001, -0.02, None)] == ["+0.50", "+0.00", "-0.02", "-"]
+
+
+def test_the_numbers_of_one_sentence_have_one_notation() -> None:
+    assert alike([0.85, 7655.8, 0.0]) == ["0.8500", "7,656", "0"]
+    assert alike([2.236e-6, 4.529e-4, 0.85, 0.0]) == ["2.236e-06", "4.529e-04", "8.500e-01", "0"]
 
 
 @pytest.mark.parametrize("width", [80, 120])

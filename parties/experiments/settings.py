@@ -1,0 +1,97 @@
+"""Who takes part in a trial: fresh parties and share servers, some of them faulty, and the oracle over them.
+
+Checked in tests/unit/parties/test_experiment_trials.py and tests/unit/parties/test_experiment_cheating.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import LARGEST_LIMIT_NANONATS, MemoryLedger
+from localdp.domains import Records
+from localdp.experiments.catalogue import QueryTask
+from localdp.experiments.cheating import CheatingParty, all_alike, loud_record
+from localdp.experiments.faults import Faulty, FaultyLROracle, FaultyShareServers, Rejections
+from localdp.experiments.keyring import Keyring
+from localdp.oracles.definition import StatisticalQueryOracle, checked_plan
+from localdp.oracles.party import Party
+from localdp.oracles.policy import Policy
+from localdp.sharing.share_server import ShareServer
+from parties.experiments.definition import Experiment
+from parties.simulation.launcher import party_name, server_name
+
+AT_HAND = ("exact", "curator")  # models whose oracle has everybody's records beforehand
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One trial, before anybody is asked."""
+
+    oracle: StatisticalQueryOracle
+    faulty: Faulty
+    rejections: Rejections  # by share servers
+    lr: FaultyLROracle  # parties in this process; where others are asked, nobody asks these
+    shares: FaultyShareServers
+
+    @property
+    def refusing(self) -> int:
+        """Parties that refused what they were asked last; 0 where it was not the parties."""
+        return max(self.lr.refusing, self.shares.refusing)
+
+
+def limit_of(experiment: Experiment) -> Epsilon:
+    """What a person may spend in one trial."""
+    return experiment.parties.budget or Epsilon(LARGEST_LIMIT_NANONATS)
+
+
+def in_this_process(
+    experiment: Experiment, keyring: Keyring, parts: Sequence[Records], faulty: Faulty
+) -> tuple[FaultyLROracle, FaultyShareServers]:
+    """Fresh parties with fresh ledgers, and fresh share servers."""
+    limit = limit_of(experiment)
+    policy = Policy(largest_epsilon=limit)
+    lying = CheatingParty if experiment.faults.cheat == "reports" else Party
+    parties = [
+        (lying if number in faulty.cheating else Party)(
+            party_name(number), part, keyring.party(number), MemoryLedger(part.people, limit), policy
+        )
+        for number, part in enumerate(parts)
+    ]
+    count = experiment.parties.share_servers
+    servers = [ShareServer(server_name(one), keyring.server(one)) for one in range(count)]
+    return FaultyLROracle(parties, faulty), FaultyShareServers(parties, servers, faulty)
+
+
+def as_told(
+    experiment: Experiment, records: Records, parts: Sequence[Records], faulty: Faulty
+) -> list[Records]:
+    """What each party says that its people's records are."""
+    if not faulty.cheating:
+        return list(parts)
+    task = experiment.task
+    lie = _loud_record(records, task.text if isinstance(task, QueryTask) else None)
+    return [
+        _all_alike(lie, part.people) if number in faulty.cheating else part
+        for number, part in enumerate(parts)
+    ]
+
+
+def fewest_honest(experiment: Experiment, parts: Sequence[Records]) -> int | None:
+    """How many people are with honest parties at least, whichever parties cheat; None: nobody cheats."""
+    cheating = experiment.faults.counts(experiment.parties.count)[2]
+    sizes = sorted(part.people for part in parts)
+    return sum(sizes[: len(sizes) - cheating]) if cheating else None
+
+
+# Remembered for the trials of a cell: they are searched and digested once.
+@lru_cache(maxsize=4)
+def _loud_record(records: Records, text: str | None) -> Records:
+    return loud_record(records, None if text is None else checked_plan([text], records.schema)[0])
+
+
+@lru_cache(maxsize=64)
+def _all_alike(record: Records, people: int) -> Records:
+    return all_alike(record, people)

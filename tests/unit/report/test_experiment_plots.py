@@ -1,0 +1,66 @@
+"""The plots of a report: axes, marks and predictions, also of sparse and extreme numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from localdp.errors import InvalidParameter
+from parties.report.experiment.drawing import panel_svg, tick
+from parties.report.experiment.story import LARGEST, Panel, Point
+
+
+def panel_of(*values: float | None, parameter: str = "people", measure: str = "error") -> Panel:
+    points = [
+        Point("local", at, value, 3, None, value) for at, value in zip((1, 10, 100), values, strict=False)
+    ]
+    return Panel("", parameter, measure, tuple(points))
+
+
+@pytest.mark.parametrize("parameter", ["people", ""])
+@pytest.mark.parametrize(
+    "values",
+    [
+        (),
+        (None, None),
+        (0.0,),
+        (0.0, 0.0),
+        (1.0,),
+        (1e-300, LARGEST),
+        (-1.0, 2.0),
+        (5e-324, 1.0),
+        (0.0, 1.0, 100.0),
+    ],
+)
+def test_sparse_and_extreme_numbers_are_drawn_without_complaint(
+    values: tuple[float | None, ...], parameter: str
+) -> None:
+    assert "<svg" in panel_svg(panel_of(*values, parameter=parameter), "salt")
+
+
+def test_axes_are_logarithmic_where_errors_span_much_and_never_for_scores() -> None:
+    wide, narrow = panel_svg(panel_of(0.001, 1.0), "s"), panel_svg(panel_of(0.5, 1.0), "s")
+    score = panel_svg(panel_of(0.001, 1.0, measure="score"), "s")
+    assert ">0.01<" in wide and ">0.01<" not in narrow and ">0.01<" not in score
+    assert [tick(value) for value in (0, 0.25, 1e-4, 2e-5, 1000, 30_000, 1e6, 0.001)] == [
+        *("0", "0.25", "1e-4", "2e-5", "1k", "30k", "1M", "0.001")
+    ]
+
+
+def test_predictions_are_dashed_and_points_have_bars() -> None:
+    points = tuple(Point("local", at, 1.0 + at, 3, 0.5, 2.0 + at) for at in (1, 2, 3))
+    with_both = panel_svg(Panel("", "people", "error", points), "s")
+    bare = tuple(Point("local", at, 1.0 + at, 3) for at in (1, 2, 3))
+    without = panel_svg(Panel("", "people", "error", bare), "s")
+    assert with_both.count("stroke-dasharray") == 2  # the line, and its like in the legend
+    assert ">predicted<" in with_both and "LineCollection" in with_both
+    refused = tuple(Point("local", at, None, 0, None, 1.0 + at) for at in (1, 2, 3))
+    assert ">local<" in panel_svg(Panel("", "people", "error", refused), "s")
+    assert "stroke-dasharray" not in without and ">predicted<" not in without
+
+
+def test_a_number_beyond_all_measure_is_no_point() -> None:
+    for number in (float("inf"), float("nan"), 2 * LARGEST):
+        with pytest.raises(InvalidParameter):
+            Point("local", 1, number, 1)
+    with pytest.raises(InvalidParameter):
+        Point("local", 1, 1.0, 1, error=-1.0)
