@@ -21,7 +21,7 @@ from parties.rounds.asking import Channels, ask
 from parties.serving import start_server
 from parties.wire.v1 import oracle_pb2_grpc
 
-TURNS = 10
+TURNS = 30
 _SECONDS = 60.0
 
 
@@ -46,7 +46,9 @@ def stream_row(
     with asyncio.Runner() as runner:
         server, port = runner.run(_started(_Repeating(party, {})))
         channels = Channels()
-        channel = channels.to(f"127.0.0.1:{port}")  # one for all turns: connecting is not what is measured
+        channel = channels.to(
+            "party", f"127.0.0.1:{port}"
+        )  # one for all turns: connecting is not what is measured
         seconds = best_seconds(
             [
                 lambda: runner.run(_tallied(channel, request, cohort)),

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import cast
 
 from localdp.domains.columns import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain
+from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter
 
 MOST_COLUMNS = 1024
@@ -20,6 +21,9 @@ LONGEST_NAME = 64
 # The words of the query language: kept here because a column of such a name could never be asked about.
 RESERVED_WORDS = frozenset(
     {"and", "or", "not", "in", "true", "false", "clip", "vector", "if", "then", "else"}
+)
+NAME_RULE = (
+    f"a name is a letter or _, then at most {LONGEST_NAME - 1} letters, digits or _, and no word of queries"
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _FIELDS: dict[str, tuple[str, ...]] = {
@@ -48,7 +52,9 @@ class Schema:
             raise InvalidParameter(f"a schema has 1 to {MOST_COLUMNS} columns; got {len(columns)}")
         for position, (name, domain) in enumerate(columns.items()):
             if not is_column_name(name):
-                raise InvalidParameter(f"column {position}: {name!r:.70} cannot be the name of a column")
+                raise InvalidParameter(
+                    f"column {position}: {name!r:.70} cannot be the name of a column; {NAME_RULE}"
+                )
             if not isinstance(domain, Domain):
                 raise InvalidParameter(f"column {name!r}: {type(domain).__name__} is not a domain")
         object.__setattr__(self, "columns", MappingProxyType(columns))
@@ -61,7 +67,7 @@ class Schema:
 
     def __getitem__(self, name: str) -> Domain:
         if name not in self.columns:
-            raise InvalidParameter(f"the schema has no column {name!r:.70}")
+            raise InvalidParameter(f"the schema has no column {name!r:.70}{suggestion(name, self.columns)}")
         return self.columns[name]
 
     def __contains__(self, name: object) -> bool:
@@ -82,6 +88,20 @@ class Schema:
 
     def __reduce__(self) -> tuple[type[Schema], tuple[dict[str, Domain]]]:
         return (Schema, (dict(self.columns),))  # a mapping proxy cannot be copied into a worker process
+
+    def difference(self, other: Schema) -> str:
+        """The first thing in which another schema differs from this one, in words; "" if nothing does."""
+        further = [name for name in other.names if name not in self]
+        for name, domain in self.columns.items():
+            if name not in other:
+                return f"column {name!r} is missing{suggestion(name, further)}"
+            if other[name] != domain:
+                if str(other[name]) == str(domain):
+                    return f"column {name!r} has other labels"
+                return f"column {name!r} is {other[name]} instead of {domain}"
+        if further:
+            return f"column {further[0]!r} is one too many"
+        return "" if self.names == other.names else "the columns have another order"
 
     def to_data(self) -> dict[str, object]:
         """Plain data: a list of columns, each with its name, kind and bounds."""
@@ -106,7 +126,9 @@ def _column(data: object, position: int) -> tuple[str, Domain]:
         raise InvalidParameter(f"{where} must have a kind among {', '.join(_FIELDS)}")
     fields = _fields(data, ("name", "kind", *_FIELDS[kind]), where)
     if not is_column_name(fields["name"]):
-        raise InvalidParameter(f"{where}: {fields['name']!r:.70} cannot be the name of a column")
+        raise InvalidParameter(
+            f"{where}: {fields['name']!r:.70} cannot be the name of a column; {NAME_RULE}"
+        )
     return cast(str, fields["name"]), _domain(kind, fields, where)
 
 

@@ -8,11 +8,12 @@ path = "patients.parquet"      # .csv, .parquet, .arrow or .feather; relative to
 person = "patient"             # the column that says whose row it is; without it every row is a person of its own
 rows = "sample"                # where a person has several: "one" (refuse), "sample" one a request, or charge for "each"
 most_rows = 4                  # with "each": nobody has more, and each row has this part of its owner's budget (optional)
-fixed_order = false            # true: without `person`, vouch that every row keeps its place when the table changes
+fixed_order = false            # true, and no `person`: vouch that every row keeps its place when the table changes
 
 [schema]
 smoker = { kind = "bit" }
 age = { kind = "integer", low = 0, high = 120 }
+stay = { kind = "integer", low = 0, high = 61, column = "Length of stay", missing = 61 }  # as the table has it (optional)
 
 [budget]
 total = 10                     # nats that each person may spend in all
@@ -24,6 +25,7 @@ minimum_cohort = 100           # people in one request
 minimum_batch = 100            # reports in one collection by share servers
 columns = ["smoker", "age"]    # what may be asked about (all, if not given)
 aggregators = ["analyst"]      # names in the certificates of those who may ask (anybody on loopback, if not given)
+colluding_servers = 1          # share servers that may work with the collector at no loss (all but one, if not given)
 by_content = false             # true: the same question always has the same report, whoever asks it
 
 [storage]
@@ -62,8 +64,10 @@ from typing import Any, Literal, get_args
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Schema
+from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter
-from parties.identity import role_host
+from parties.agent.declared import Declared, declared_schema
+from parties.identity import role_host, role_of
 from parties.observability.logs import LEVELS
 
 Rows = Literal["one", "sample", "each"]
@@ -79,6 +83,12 @@ _SECTIONS = {
     "share_servers": dict,
     "tls": dict,
     "observe": dict,
+}
+_EXAMPLES = {  # of what has no default
+    ("data", "path"): 'path = "patients.csv"',
+    ("budget", "total"): "total = 10",
+    ("dial", "coordinator"): 'coordinator = "coordinator.example:7100"',
+    ("tls", "directory"): 'directory = "keys/north"',
 }
 _LARGEST_FILE_BYTES = 1 << 20
 _ADDRESS = re.compile(r"[^\s/]+:[0-9]{1,5}")
@@ -101,7 +111,7 @@ class AgentConfig:
     person: str | None
     rows: Rows
     fixed_order: bool
-    schema: Schema
+    declared: Declared  # the schema, and how its columns are read from the table
     budget: Epsilon
     budget_per_day: Epsilon | None
     largest_epsilon: Epsilon
@@ -117,7 +127,13 @@ class AgentConfig:
     tls: Path | None = None
     log: str = "warning"
     metrics: str | None = None  # where metrics are read
+    colluding_servers: int = 0
     most_rows: int | None = None  # of one person, each of which has the same share of the budget
+
+    @property
+    def schema(self) -> Schema:
+        """What may be asked about."""
+        return self.declared.schema
 
 
 def load_config(path: Path) -> AgentConfig:
@@ -137,22 +153,25 @@ class _Reader:
     def __init__(self, path: Path, table: dict[str, Any]) -> None:
         self._path = path
         self._table = table
+        self._known: dict[str, list[str]] = {}  # what was looked for, by section
 
     def config(self) -> AgentConfig:
         for key in self._table:
             if key not in _SECTIONS:
-                raise self._wrong(key, f"unknown; a configuration has {', '.join(_SECTIONS)}")
+                known = f"a configuration has {', '.join(_SECTIONS)}"
+                raise self._wrong(key, f"unknown{suggestion(key, _SECTIONS)}; {known}")
         person = self._take("data", "person", str, None)
         rows = self._take("data", "rows", str, "one")
         if rows not in get_args(Rows):
             raise self._wrong("data.rows", f"one of {', '.join(get_args(Rows))}")
+        share_servers = self._addresses()
         config = AgentConfig(
             name=self._name(),
             data=self._beside(self._take("data", "path", str)),
             person=person,
             rows=rows,
             fixed_order=self._flag("data", "fixed_order"),
-            schema=self._schema(),
+            declared=self._schema(),
             budget=self._epsilon("budget", "total"),
             budget_per_day=self._epsilon("budget", "per_day", None),
             largest_epsilon=self._epsilon("policy", "largest_epsilon", 10),
@@ -164,10 +183,11 @@ class _Reader:
             storage=self._beside(self._take("storage", "directory", str, "state")),
             address=self._address("listen", "address", None if "dial" in self._table else "127.0.0.1:0"),
             dial=self._dial(),
-            share_servers=self._addresses(),
+            share_servers=share_servers,
             tls=self._optional_path("tls", "directory"),
             log=self._level(),
             metrics=self._address("observe", "metrics", None),
+            colluding_servers=self._colluding(len(share_servers)),
             most_rows=self._most_rows(rows),
         )
         self._refuse_leftovers()
@@ -179,6 +199,18 @@ class _Reader:
             raise self._wrong("policy.columns", f"{unknown[0]!r} is not a column of the schema")
         if config.rows != "one" and config.person is None:
             raise self._wrong("data.person", f"needed when rows = {config.rows!r}: it says whose row it is")
+        filled = None if config.person is None else config.declared.filled_from(config.person)
+        if filled is not None:
+            raise self._wrong(
+                f"schema.{filled}.missing",
+                "does not go with the column of data.person: whose row it is is never made up",
+            )
+        if config.fixed_order and config.person is not None:
+            raise self._wrong("data.fixed_order", "goes without data.person, by which people are known")
+        if config.tls is not None:
+            self._check_role("name", role_of(config.name))
+            for server in config.share_servers:
+                self._check_role(f"share_servers.{server}", server)
         if config.dial is not None:
             self._check_dial(config, config.dial)
         return config
@@ -192,23 +224,36 @@ class _Reader:
             return
         if config.aggregators is not None and dial.name not in config.aggregators:
             raise self._wrong("dial.name", "is not one of policy.aggregators: nothing would be answered")
+        self._check_role("dial.name", dial.name)
+
+    def _check_role(self, key: str, name: str) -> None:
+        """What has to stand in a certificate can stand there."""
         try:
-            role_host(dial.name)
+            role_host(name)
         except InvalidParameter as error:
-            raise self._wrong("dial.name", str(error)) from None
+            raise self._wrong(key, str(error)) from None
 
     def _take(self, section: str, key: str, kind: type[Any], *default: Any) -> Any:
         table = self._table.get(section, {})
         if not isinstance(table, dict):
             raise self._wrong(section, "a section, written as [" + section + "]")
+        self._known.setdefault(section, []).append(key)
         if key not in table:
             if default:
                 return default[0]
-            raise self._wrong(f"{section}.{key}", "missing")
+            raise self._missing(section, key, table)
         value = table.pop(key)
         if not isinstance(value, kind) or isinstance(value, bool):
             raise self._wrong(f"{section}.{key}", f"expected {kind.__name__}")
         return value
+
+    def _missing(self, section: str, key: str, table: dict[str, Any]) -> InvalidParameter:
+        for other in table:  # is it there under another name?
+            if meant := suggestion(other, [key]):
+                return self._wrong(f"{section}.{other}", f"unknown{meant}")
+        return self._wrong(
+            f"{section}.{key}", f"missing; write {_EXAMPLES[section, key]} under [{section}]"
+        )
 
     def _name(self) -> str:
         name = self._table.get("name")
@@ -216,21 +261,10 @@ class _Reader:
             raise self._wrong("name", "a text of 1 to 128 characters")
         return name
 
-    def _schema(self) -> Schema:
-        columns = self._table.pop("schema", None)
-        if not isinstance(columns, dict) or not columns:
-            raise self._wrong(
-                "schema", 'missing; write [schema] and a line such as smoker = { kind = "bit" }'
-            )
-        for name, domain in columns.items():
-            if not isinstance(domain, dict):
-                raise self._wrong(f"schema.{name}", 'a table such as { kind = "bit" }')
-        try:
-            return Schema.from_data(
-                {"columns": [{"name": name, **domain} for name, domain in columns.items()]}
-            )
-        except InvalidParameter as error:
-            raise self._wrong("schema", str(error)) from None
+    def _schema(self) -> Declared:
+        return declared_schema(
+            self._table.pop("schema", None), lambda key, why: self._wrong(".".join(key), why)
+        )
 
     def _epsilon(self, section: str, key: str, *default: Any) -> Any:
         value = self._take(section, key, object, *default)
@@ -247,6 +281,13 @@ class _Reader:
             raise self._wrong(f"{section}.{key}", "a whole number from 1 on")
         return value
 
+    def _colluding(self, servers: int) -> int:
+        strictest = max(0, servers - 1)
+        value: int = self._take("policy", "colluding_servers", int, strictest)
+        if not 0 <= value <= strictest:
+            raise self._wrong("policy.colluding_servers", f"of {servers} share servers, 0 to {strictest}")
+        return value
+
     def _most_rows(self, rows: str) -> int | None:
         if "most_rows" not in self._table.get("data", {}):
             return None
@@ -256,6 +297,7 @@ class _Reader:
 
     def _flag(self, section: str, key: str) -> bool:
         table = self._table.get(section, {})
+        self._known.setdefault(section, []).append(key)
         value = table.pop(key, False) if isinstance(table, dict) else False
         if not isinstance(value, bool):
             raise self._wrong(f"{section}.{key}", "true or false")
@@ -304,7 +346,9 @@ class _Reader:
     def _refuse_leftovers(self) -> None:
         for section, table in self._table.items():
             for key in table if isinstance(table, dict) else ():
-                raise self._wrong(f"{section}.{key}", "unknown")
+                known = self._known.get(section, [])
+                told = f"unknown{suggestion(key, known)}; [{section}] has {', '.join(known)}"
+                raise self._wrong(f"{section}.{key}", told)
 
     def _wrong(self, key: str, reason: str) -> InvalidParameter:
         return InvalidParameter(f"{self._path}: {key}: {reason}")

@@ -1,36 +1,70 @@
 """A party's table from a file: CSV, Parquet or Arrow, checked against the declared schema.
 
-pyarrow reads all of these, fast and with one meaning of every type; it comes with the `agent` extra.  A refusal names the
-file, the column and the row, never a value.
+CSV is read with the standard library alone (`parties.agent.csv_table`); pyarrow, of the `agent` extra, reads the others,
+and makes CSV quicker.  Which column of the table is which, and what an empty cell is read as, is declared with the schema
+(`parties.agent.declared`).  A refusal names the file, the column and the line or row, never a value.
 
-Checked in tests/unit/parties/test_agent_data.py.
+Checked in tests/unit/parties/test_agent_data.py, tests/unit/parties/test_csv.py and
+tests/unit/parties/test_missing_cells.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.domains import (
-    BitDomain,
-    CategoryDomain,
-    Domain,
-    IntegerDomain,
-    Ownership,
-    RealDomain,
-    Records,
-    Schema,
-)
+from localdp.domains import Domain, Ownership, Records, Schema
+from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter, InvalidRecord
+from parties.agent.cells import Cells, is_number
+from parties.agent.csv_table import CsvFile, read_columns
+from parties.agent.declared import Declared, Reading, example_of
+from parties.agent.typed_cells import ArrowTable, ListedTable
 
-_TRUTHS = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
-
+SUFFIXES = (".csv", ".parquet", ".arrow", ".feather")
+_MOST_NAMES = 20  # that a refusal lists
 
 Numbering = Callable[[list[str]], NDArray[np.int64]]  # from people's identifiers to their numbers
+
+
+class Column(Protocol):
+    """The cells of one column."""
+
+    def empty(self, domain: Domain | None) -> NDArray[np.int64]:
+        """The rows that say nothing; None is the domain of people's identifiers."""
+        ...
+
+    def outside(self, domain: Domain) -> NDArray[np.int64]:
+        """The rows that say something, and something else than the domain allows."""
+        ...
+
+    def values(self, domain: Domain, missing: object = None) -> NDArray[Any]:
+        """The column in the domain's own type, with a value for its empty cells."""
+        ...
+
+    def people(self) -> tuple[list[str], NDArray[np.int64]]:
+        """The different identifiers, in order of appearance, and which of them each row has."""
+        ...
+
+
+class Table(Protocol):
+    """Named columns of equal length, whatever they were read from."""
+
+    name: str
+    column_names: list[str]
+    rows: int
+
+    def place(self, row: int) -> str:
+        """Where a row is found; rows are counted from 0."""
+        ...
+
+    def cells(self, column: str) -> Column:
+        """The cells of a column."""
+        ...
 
 
 def by_appearance(identifiers: list[str]) -> NDArray[np.int64]:
@@ -40,19 +74,18 @@ def by_appearance(identifiers: list[str]) -> NDArray[np.int64]:
 
 def load_table(
     path: Path,
-    schema: Schema,
+    schema: Schema | Declared,
     person: str | None = None,
     rows: Literal["one", "sample", "each"] = "one",
     numbering: Numbering = by_appearance,
 ) -> tuple[Records, Ownership | None]:
     """The records of a file in the order of their people, and whose they are where one person has several."""
-    table = _read(path)
-    _require_columns(path, table, [*schema.names, *([person] if person else [])])
-    if table.num_rows == 0:
-        raise InvalidRecord(f"{path}: the table has no rows")
+    table, declared = _read(path), Declared.of(schema)
+    _require_columns(table, declared, person)
     order, owners = _owners(table, person, numbering)
-    columns = {name: _column(path, table, name, schema[name])[order] for name in schema.names}
-    records = Records.from_columns(schema, columns)
+    records = Records.from_columns(
+        declared.schema, {name: values[order] for name, values in _columns(table, declared).items()}
+    )
     if owners is None or owners[-1] + 1 == len(owners):
         return records, None
     if rows == "one":
@@ -60,95 +93,131 @@ def load_table(
     return records, Ownership(owners, rows)
 
 
-def records_of_table(table: Any, schema: Schema, name: str = "the table") -> Records:
+def records_of_table(table: Any, schema: Schema | Declared, name: str = "the table") -> Records:
     """The records of an Arrow table that is at hand, one person a row; refusals call it by the name."""
-    _require_columns(Path(name), table, list(schema.names))
-    if table.num_rows == 0:
-        raise InvalidRecord(f"{name}: the table has no rows")
-    columns = {one: _column(Path(name), table, one, schema[one]) for one in schema.names}
-    return Records.from_columns(schema, columns)
+    return _records(ArrowTable(name, table), Declared.of(schema))
 
 
-def _read(path: Path) -> Any:
-    try:
-        from pyarrow import ArrowException, csv, feather, parquet
-    except ImportError as error:
-        raise InvalidParameter("reading tables needs pyarrow: pip install 'localdp[agent]'") from error
-    readers = {
-        ".csv": lambda: csv.read_csv(path),
-        ".parquet": lambda: parquet.read_table(path),
-        ".arrow": lambda: feather.read_table(path),
-        ".feather": lambda: feather.read_table(path),
-    }
-    if path.suffix not in readers:
-        raise InvalidParameter(f"{path}: a table is one of {', '.join(readers)}")
+def records_of_columns(
+    columns: Mapping[str, Any], schema: Schema | Declared, name: str = "the data"
+) -> Records:
+    """The records of lists and arrays by name, one person a row; refusals call them by the name."""
+    declared = Declared.of(schema)
+    wanted = [reading.column for reading in declared.readings]
+    return _records(ListedTable(name, columns, wanted), declared)
+
+
+def _records(table: Table, declared: Declared) -> Records:
+    _require_columns(table, declared, None)
+    return Records.from_columns(declared.schema, _columns(table, declared))
+
+
+def _columns(table: Table, declared: Declared) -> dict[str, NDArray[Any]]:
+    return {name: _column(table, domain, reading) for name, domain, reading in declared}
+
+
+def _column(table: Table, domain: Domain, reading: Reading) -> NDArray[Any]:
+    """A column in the domain's own type; what is not in the domain is refused."""
+    cells = table.cells(reading.column)
+    outside = cells.outside(domain)
+    if len(outside):
+        place = table.place(int(outside[0]))
+        raise InvalidRecord(
+            f"{table.name}: column {reading.column!r}, {place}: not in the domain ({domain})"
+        )
+    return cells.values(domain, reading.missing)
+
+
+def _read(path: Path) -> Table:
+    if path.suffix not in SUFFIXES:
+        raise InvalidParameter(f"{path}: a table is one of {', '.join(SUFFIXES)}")
     if not path.is_file():
-        raise InvalidParameter(f"{path}: there is no such table")
+        raise InvalidParameter(f"there is no table at {path.absolute()}")
+    return CsvTable(path) if path.suffix == ".csv" else ArrowTable(str(path), _arrow(path))
+
+
+def _arrow(path: Path) -> Any:
     try:
-        return readers[path.suffix]()
-    except (ArrowException, UnicodeDecodeError) as error:
+        from pyarrow import ArrowException, feather, parquet
+    except ImportError as error:
+        raise InvalidParameter(
+            f"{path}: all but CSV needs pyarrow: pip install 'localdp[agent]'"
+        ) from error
+    try:
+        with path.open("rb") as file:
+            return parquet.read_table(file) if path.suffix == ".parquet" else feather.read_table(file)
+    except ArrowException as error:
         # The type only: pyarrow quotes the cell that it could not read.
         raise InvalidRecord(
             f"{path}: not a readable {path.suffix[1:]} table ({type(error).__name__})"
         ) from None
 
 
-def _require_columns(path: Path, table: Any, names: list[str]) -> None:
-    for name in names:
-        if name not in table.column_names:
+def _require_columns(table: Table, declared: Declared, person: str | None) -> None:
+    """Every column is there, once, and says something wherever nothing says what an empty cell is read as."""
+    for column in (
+        *(reading.column for reading in declared.readings),
+        *(() if person is None else (person,)),
+    ):
+        if column not in table.column_names:
+            raise InvalidRecord(f"{table.name}: there is no column {column!r}; {_listed(table, column)}")
+        if table.column_names.count(column) > 1:
+            raise InvalidRecord(f"{table.name}: there are two columns {column!r}")
+    if table.rows == 0:
+        raise InvalidRecord(f"{table.name}: the table has no rows")
+    for _, domain, reading in declared:
+        if reading.missing is None and (where := _where_empty(table, reading.column, domain)):
             raise InvalidRecord(
-                f"{path}: there is no column {name!r}; it has {', '.join(table.column_names[:20])}"
+                f"{table.name}: column {reading.column!r} is empty in {where}; every person needs a value: say in"
+                f" the schema what an empty cell is read as, such as {example_of(domain)} (docs/howto-own-data.md)"
             )
-        if table.column_names.count(name) > 1:
-            raise InvalidRecord(f"{path}: there are two columns {name!r}")
-        nulls = table[name].null_count
-        if nulls:
-            raise InvalidRecord(
-                f"{path}: column {name!r} is empty in {nulls} rows; every person needs a value"
-            )
+    if person is not None and (where := _where_empty(table, person, None)):
+        raise InvalidRecord(
+            f"{table.name}: column {person!r} is empty in {where}; it says whose row it is, so every row needs it"
+        )
+
+
+def _where_empty(table: Table, column: str, domain: Domain | None) -> str:
+    rows = table.cells(column).empty(domain)
+    return f"{len(rows)} rows, first in {table.place(int(rows[0]))}" if len(rows) else ""
+
+
+def _listed(table: Table, name: str) -> str:
+    """What the table has; a first row that is no header is somebody's record, and is not shown."""
+    names = table.column_names
+    if any(is_number(one) for one in names):
+        return "is its first row the names of the columns?"
+    return f"it has {', '.join(names[:_MOST_NAMES])}{suggestion(name, names)}"
 
 
 def _owners(
-    table: Any, person: str | None, numbering: Numbering
+    table: Table, person: str | None, numbering: Numbering
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """An order of the rows in which each person's stand together, and the owners in that order."""
     if person is None:
-        return np.arange(table.num_rows), None
-    names, first, codes = np.unique(table[person].to_numpy(), return_index=True, return_inverse=True)
-    appearance = np.argsort(first)
-    numbers = np.empty(len(names), np.int64)
-    numbers[appearance] = numbering([str(name) for name in names[appearance]])
-    owners = numbers[codes]
+        return np.arange(table.rows), None
+    identifiers, codes = table.cells(person).people()
+    owners = np.asarray(numbering(identifiers), np.int64)[codes]
     order = np.argsort(owners, kind="stable")
     return order, owners[order]
 
 
-def _column(path: Path, table: Any, name: str, domain: Domain) -> NDArray[Any]:
-    """The column in the domain's own type; what is not in the domain is refused by row."""
-    values = table[name].to_numpy()
-    try:
-        return domain.check(_converted(values, domain), name)
-    except InvalidRecord as error:
-        raise InvalidRecord(f"{path}: {error}") from None
+class CsvTable:
+    """A CSV file: its cells are text, and mean what the schema says."""
 
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self._file = CsvFile(path)
+        self._columns = read_columns(self._file)
+        self._read: dict[str, Cells] = {}
+        self.column_names, self.rows = self._file.names, self._columns.rows
 
-def _converted(values: NDArray[Any], domain: Domain) -> Any:
-    match domain:
-        case BitDomain() if values.dtype == object:
-            return [_TRUTHS.get(str(value).lower(), value) for value in values]
-        case CategoryDomain() if values.dtype != object:
-            return [str(value) for value in values]  # labels that look like numbers or truths
-        case IntegerDomain() if values.dtype.kind in "fO":
-            return [_number(value, int) for value in values.tolist()]
-        case RealDomain() if values.dtype == object:
-            return [_number(value, float) for value in values.tolist()]
-    return values
+    def place(self, row: int) -> str:
+        """The line of the file."""
+        return f"line {self._file.line_of(row)}"
 
-
-def _number(value: Any, kind: type[int] | type[float]) -> object:
-    """The number that a cell means; one bad cell makes a whole column of a CSV file text."""
-    try:
-        number = kind(value)
-        return number if isinstance(value, str) or number == value else value
-    except (ValueError, TypeError, OverflowError):
-        return value
+    def cells(self, column: str) -> Cells:
+        """The cells of a column."""
+        if column not in self._read:
+            self._read[column] = self._columns.cells(self.column_names.index(column))
+        return self._read[column]

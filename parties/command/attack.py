@@ -51,13 +51,15 @@ def attack(
 def _run(kind: Kind, trials: int | None, out: Path | None, json: bool, insecure_seed: int | None) -> None:
     from localdp.experiments.attack_results import Range
     from parties.command.compare import keyring_of
-    from parties.command.output import print_ok, stderr_console, stdout_console
+    from parties.command.options import require_writable
+    from parties.command.output import print_ok, print_whole, stderr_console, stdout_console
     from parties.command.signals import terminate_like_ctrl_c
     from parties.report.attack import print_attack, write_attack
     from parties.report.plot import require_matplotlib
 
     if out is not None:
         require_matplotlib()
+        require_writable(out)
     terminate_like_ctrl_c()
     run, usual = _demonstration(kind)
     with stderr_console().status("starting") as status:
@@ -68,7 +70,7 @@ def _run(kind: Kind, trials: int | None, out: Path | None, json: bool, insecure_
         return
     print_attack(shown, stdout_console())
     if paths:
-        stdout_console().print(f"Written: {', '.join(map(str, paths))}", soft_wrap=True)
+        print_whole(stdout_console(), f"Written: {', '.join(map(str, paths))}")
 
 
 def _demonstration(kind: Kind) -> tuple[Callable[[Range], Attack], int]:

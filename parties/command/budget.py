@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json as json_text
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from rich.table import Column, Table
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from localdp.accounting.epsilon import NANONATS_PER_NAT
 from localdp.errors import InvalidParameter
 from parties.agent.config import AgentConfig, load_config
+from parties.agent.ledger import Entry
 from parties.agent.register import entries_of, entry_data, export, verify
 from parties.agent.run import LEDGER_NAME, party_of
 from parties.agent.secret_file import load_secrets
-from parties.command.output import print_ok, stdout_console
+from parties.command.output import plain_path, print_ok, print_prose, print_whole, stdout_console
+
+_INDENT = 4
+_FIGURES = ("when (UTC)", "who", "people", "epsilon")
 
 
 def _ledger(config: AgentConfig) -> Path:
@@ -25,7 +32,7 @@ def run_show(path: Path, json: bool) -> None:
     """Spending over all people: the owner's summary."""
     config = load_config(path)
     entries = entries_of(_ledger(config))
-    ledger = party_of(config).ledger
+    ledger = party_of(config, write=False).ledger
     spent, limit = ledger.spent() / NANONATS_PER_NAT, float(ledger.limit)
     data = {
         "party": config.name,
@@ -55,16 +62,38 @@ def run_history(path: Path, last: int, json: bool) -> None:
     entries = entries_of(_ledger(load_config(path)))[-last:]
     if json:
         print_ok({"entries": [entry_data(entry) for entry in entries]})
-        return
-    table = Table("when", "who", "people", "epsilon", Column("what", overflow="fold"))
-    for entry in entries:
-        data = entry_data(entry)
-        part = "" if entry.charge.cohort.split is None else f" (1/{entry.charge.cohort.split.parts})"
-        people = f"{entry.charge.cohort.start}..{entry.charge.cohort.stop - 1}{part}"
-        table.add_row(
-            data["time"][:19], data["caller"] or "-", people, str(entry.charge.cost), data["purpose"]
-        )
-    stdout_console().print(table)
+    else:
+        print_history(entries, stdout_console())
+
+
+def print_history(entries: Sequence[Entry], console: Console) -> None:
+    """A line of figures for each use, then what was asked, then how it was answered: nothing is ever cut."""
+    rows = [_figures(entry) for entry in entries]
+    widths = [max(map(len, column)) for column in zip(_FIGURES, *rows, strict=True)]
+    print_prose(console, Text(_aligned(_FIGURES, widths), style="bold"))
+    for entry, row in zip(entries, rows, strict=True):
+        print_prose(console, _aligned(row, widths))
+        question, how = question_of(entry.charge.purpose)
+        for text, style in ((question, "bold"), (how, "dim")):
+            if text:
+                print_prose(console, Text(f"{' ' * _INDENT}{text}", style), _INDENT)
+
+
+def question_of(purpose: str) -> tuple[str, str]:
+    """What a charge was for: the question, and the randomizer or the collection, which the ledger writes before it."""
+    how, of, question = purpose.partition(" of ")
+    return (question, f"by {how}") if of else (purpose, "")
+
+
+def _figures(entry: Entry) -> tuple[str, ...]:
+    data, cohort = entry_data(entry), entry.charge.cohort
+    part = "" if cohort.split is None else f" (1/{cohort.split.parts})"
+    people = f"{cohort.start}..{cohort.stop - 1}{part}"
+    return data["time"][:19].replace("T", " "), data["caller"] or "-", people, str(entry.charge.cost)
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
 def run_export(path: Path, out: Path, json: bool) -> None:
@@ -78,8 +107,8 @@ def run_export(path: Path, out: Path, json: bool) -> None:
         )
         return
     console = stdout_console()
-    console.print(f"{len(document['entries'])} entries written to {out}", soft_wrap=True)
-    console.print(f"public key {document['public_key']}", soft_wrap=True)
+    print_whole(console, f"{len(document['entries'])} entries written to {plain_path(out)}")
+    print_whole(console, f"public key {document['public_key']}")
 
 
 def run_verify(register: Path, public_key: str, json: bool) -> None:

@@ -13,8 +13,10 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.selection import Candidate, Choice, Target, choose
 from parties.command.options import whole_number
 from parties.command.output import print_ok, stdout_console
+from parties.report.fitting import print_fitting
 from parties.report.wording import MISSING, number
 
+_SPARE = ("decode", "/ best", "with", "bits", "n var")
 _UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 
@@ -56,7 +58,7 @@ def run_choose(options: ChooseOptions) -> None:
 def print_choice(choice: Choice, console: Console) -> None:
     """The choice in words, the table, and why the others are not eligible."""
     console.print(Text(choice.reason, style="bold"))
-    console.print(choice_table(choice, unicode=not console.options.ascii_only))
+    print_fitting(console, choice_table(choice, unicode=not console.options.ascii_only), _SPARE)
     for candidate in choice.candidates:
         if candidate.excluded:
             console.print(Text(f"not {candidate.family}: {candidate.excluded}", style="dim"))

@@ -8,17 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from localdp.accounting.epsilon import Epsilon
 from localdp.experiments.compare import Block, Settings, comparison_of, run_comparison
 from localdp.experiments.comparison import Comparison
 from localdp.experiments.keyring import Keyring
 from localdp.sharing.noise_plans import NoisePlan
-from parties.command.options import names, whole_number, whole_numbers
-from parties.command.output import print_ok, stderr_console, stdout_console
+from parties.command.options import names, require_writable, whole_number, whole_numbers
+from parties.command.output import plain_path, print_ok, print_whole, stderr_console, stdout_console
 from parties.command.signals import terminate_like_ctrl_c
 from parties.report import print_comparison, require_matplotlib, write_all
+from parties.view.bars import trials_shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,7 @@ def run_compare(options: CompareOptions) -> None:
     terminate_like_ctrl_c()
     if options.out is not None:
         require_matplotlib()
+        require_writable(options.out)
     comparison = measured(options, settings)
     paths = write_all(comparison, options.out) if options.out is not None else None
     if options.json:
@@ -64,7 +64,7 @@ def run_compare(options: CompareOptions) -> None:
         return
     print_comparison(comparison, stdout_console())
     if paths is not None:
-        stdout_console().print(f"Written: {', '.join(str(path) for path in paths)}", soft_wrap=True)
+        print_whole(stdout_console(), f"Written: {', '.join(plain_path(path) for path in paths)}")
 
 
 def measured(options: CompareOptions, settings: Settings) -> Comparison:
@@ -91,18 +91,6 @@ def keyring_of(insecure_seed: int | None) -> Keyring:
 @contextmanager
 def progress_of(settings: Settings) -> Iterator[Callable[[Block], None]]:
     """A bar that moves with every finished block of trials, weighted by the people in it."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("trials"),
-        TimeElapsedColumn(),
-    )
     total = len(settings.people) * len(settings.models) * settings.trials
-    with Progress(*columns, console=stderr_console(), transient=True) as progress:
-        task = progress.add_task("starting", total=total)
-
-        def done(block: Block) -> None:
-            progress.update(task, advance=block.trials, description=f"{block.model}, n = {block.people:,}")
-
-        yield done
+    with trials_shown(stderr_console(), total) as advance:
+        yield lambda block: advance(f"{block.model}, n = {block.people:,}", block.trials)

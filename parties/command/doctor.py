@@ -2,7 +2,7 @@
 
 Exit code 0 if nothing fails, 1 if something does; the envelope of --json then has the error code "not_ready", and the
 findings under "data" all the same.  A note is about something that can be had, and is no failure.
-Checked in tests/integration/test_doctor.py.
+Checked in tests/integration/test_doctor.py and tests/unit/command/test_narrow_terminals.py.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from parties.doctor.finding import Finding
 
 _STYLES = {"ok": "green", "note": "yellow", "fails": "bold red"}
@@ -26,7 +28,7 @@ def doctor(
     ] = False,
 ) -> None:
     """Check this machine: packages, extras, loopback, disk, SQLite, clock, limits, leftovers; and say what to do."""
-    from parties.command.output import ExitCode, print_envelope, reporting
+    from parties.command.output import ExitCode, print_envelope, reporting, stdout_console
 
     with reporting(json):
         from parties.doctor import examine
@@ -35,7 +37,7 @@ def doctor(
         if json:
             print_envelope(envelope_of(findings))
         else:
-            print_lines(findings)
+            print_findings(findings, stdout_console())
         if failing(findings):
             raise typer.Exit(int(ExitCode.FAILED))
 
@@ -61,19 +63,18 @@ def envelope_of(findings: Sequence[Finding]) -> dict[str, Any]:
     return envelope
 
 
-def print_lines(findings: Sequence[Finding]) -> None:
-    """A line for each check, and what to do at its end."""
+def print_findings(findings: Sequence[Finding], console: Console) -> None:
+    """A line for each check; on a terminal what to do is on a line of its own, to be copied from there."""
     from rich.text import Text
 
-    from parties.command.output import stdout_console
+    from parties.command.output import print_prose
 
-    console = stdout_console()
-    width = max(len(finding.check) for finding in findings)
+    width, terminal = max(len(finding.check) for finding in findings), console.file.isatty()
     for finding in findings:
-        line = Text.assemble(
-            (f"{finding.verdict:5}", _STYLES[finding.verdict]), f" {finding.check:{width}}  "
-        )
-        line.append(finding.told)
-        if finding.fix:
-            line.append(f"; to do: {finding.fix}", style="dim")
-        console.print(line, soft_wrap=True, highlight=False)
+        head = f" {finding.check:{width}}  "
+        line = Text.assemble((f"{finding.verdict:5}", _STYLES[finding.verdict]), head, finding.told)
+        if finding.fix and not terminal:
+            line.append(f"; to do: {finding.fix}")
+        print_prose(console, line, indent=5 + len(head))
+        if finding.fix and terminal:
+            print_prose(console, Text(f"      to do: {finding.fix}", style="dim"), indent=6)

@@ -11,14 +11,15 @@ agent_app = typer.Typer(help="A party's agent: make its state, and serve.", no_a
 keys_app = typer.Typer(help="Certificates and secret keys.", no_args_is_help=True)
 budget_app = typer.Typer(help="What was asked of your people, and what remains.", no_args_is_help=True)
 
-ConfigArgument = Annotated[Path, typer.Argument(help="The agent's configuration (TOML).")]
+# Opened by the command, which says in one line what is wrong with it: not checked by the parser.
+ConfigArgument = Annotated[Path, typer.Argument(readable=False, help="The agent's configuration (TOML).")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON envelope on standard output.")]
 
 
 @agent_app.command("init")
 def agent_init(config: ConfigArgument, json: JsonOption = False) -> None:
     """Check the configuration and the data, and make secret keys and an empty ledger."""
-    from parties.command.output import print_ok, reporting, stdout_console
+    from parties.command.output import print_ok, print_whole, reporting, stdout_console
 
     with reporting(json):
         from parties.agent.config import load_config
@@ -28,13 +29,13 @@ def agent_init(config: ConfigArgument, json: JsonOption = False) -> None:
         if json:
             print_ok({"storage": str(made)})
         else:
-            stdout_console().print(f"Made secret keys and an empty ledger in {made}", soft_wrap=True)
+            print_whole(stdout_console(), f"Made secret keys and an empty ledger in {made}")
 
 
 @agent_app.command("run")
 def agent_run(config: ConfigArgument, json: JsonOption = False) -> None:
     """Serve until Ctrl-C."""
-    from parties.command.output import print_ok, reporting, stderr_console
+    from parties.command.output import print_ok, print_whole, reporting, stderr_console
 
     with reporting(json):
         import asyncio
@@ -49,9 +50,9 @@ def agent_run(config: ConfigArgument, json: JsonOption = False) -> None:
             if json:
                 print_ok({"name": settings.name, "address": address})
             else:
-                console.print(f"{settings.name} serves at {address}; Ctrl-C ends it")
+                print_whole(console, f"{settings.name} serves at {address}; Ctrl-C ends it")
 
-        asyncio.run(serve_agent(settings, started, console.print))
+        asyncio.run(serve_agent(settings, started, lambda text: print_whole(console, text)))
 
 
 @keys_app.command("init")
@@ -64,7 +65,7 @@ def keys_init(
     json: JsonOption = False,
 ) -> None:
     """Make a development authority, and an identity for each role."""
-    from parties.command.output import print_ok, reporting, stdout_console
+    from parties.command.output import print_ok, print_whole, reporting, stdout_console
 
     with reporting(json):
         from parties.command.options import names as listed
@@ -82,18 +83,21 @@ def keys_init(
                 }
             )
         else:
-            stdout_console().print(f"Made an authority and {len(listed(names))} identities in {directory}")
+            made = f"Made an authority and {len(listed(names))} identities in {directory}"
+            print_whole(stdout_console(), made)
 
 
 @keys_app.command("issue")
 def keys_issue(
-    directory: Annotated[Path, typer.Argument(help="The directory of `localdp keys init`.")],
+    directory: Annotated[
+        Path, typer.Argument(readable=False, help="The directory of `localdp keys init`.")
+    ],
     name: Annotated[str, typer.Argument(help="The role's name.")],
     hosts: Annotated[str, typer.Option(help="Hosts that it is reached at.")] = "localhost,127.0.0.1",
     json: JsonOption = False,
 ) -> None:
     """Issue one more identity."""
-    from parties.command.output import print_ok, reporting, stdout_console
+    from parties.command.output import print_ok, print_whole, reporting, stdout_console
 
     with reporting(json):
         from parties.command.options import names as listed
@@ -103,7 +107,7 @@ def keys_issue(
         if json:
             print_ok({"identity": str(directory / name)})
         else:
-            stdout_console().print(f"Made an identity in {directory / name}")
+            print_whole(stdout_console(), f"Made an identity in {directory / name}")
 
 
 @keys_app.command("rotate")
@@ -167,7 +171,9 @@ def budget_export(
 
 @budget_app.command("verify")
 def budget_verify(
-    register: Annotated[Path, typer.Argument(help="A register made by `localdp budget export`.")],
+    register: Annotated[
+        Path, typer.Argument(readable=False, help="A register made by `localdp budget export`.")
+    ],
     public_key: Annotated[
         str, typer.Option(help="The party's public key, in hexadecimal, known from elsewhere.")
     ],

@@ -10,7 +10,8 @@ import typer
 
 def report_command(
     directory: Annotated[
-        Path, typer.Argument(help="Where run, compare, separate or attack put their results.")
+        Path,
+        typer.Argument(readable=False, help="Where run, compare, separate or attack put their results."),
     ],
     out: Annotated[
         Path | None, typer.Option(help="The page, instead of report.html beside the results.")
@@ -27,7 +28,7 @@ def report_command(
 
 
 def _run(directory: Path, out: Path | None, json: bool) -> None:
-    from parties.command.output import print_ok, stdout_console
+    from parties.command.output import print_ok, print_whole, stdout_console
     from parties.report.experiment.files import stories_in
     from parties.report.experiment.writing import write_report
     from parties.report.plot import require_matplotlib
@@ -40,7 +41,5 @@ def _run(directory: Path, out: Path | None, json: bool) -> None:
         print_ok({"written": str(path), "bytes": path.stat().st_size, "experiments": told})
         return
     for story in stories:
-        stdout_console().print(
-            f"{story.source}: {story.title}", soft_wrap=True, highlight=False, markup=False
-        )
-    stdout_console().print(f"Written: {path}", soft_wrap=True, highlight=False, markup=False)
+        print_whole(stdout_console(), f"{story.source}: {story.title}")
+    print_whole(stdout_console(), f"Written: {path}")

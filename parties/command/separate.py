@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
 
 
 class Experiment(str, Enum):
@@ -95,26 +91,25 @@ def _run(
         parity_separation,
     )
     from parties.command.compare import keyring_of
-    from parties.command.output import print_ok, stdout_console
+    from parties.command.options import require_writable
+    from parties.command.output import print_ok, print_whole, stderr_console, stdout_console
     from parties.command.signals import terminate_like_ctrl_c
     from parties.report.plot import require_matplotlib
     from parties.report.separation import print_separation, write_separation
+    from parties.view.bars import trials_shown
 
     if out is not None:
         require_matplotlib()
+        require_writable(out)
     terminate_like_ctrl_c()
     runs: dict[Experiment, Callable[[Lab], Separation]] = {
         Experiment.parity: parity_separation,
         Experiment.masked_parity: masked_parity_separation,
         Experiment.conjunctions: conjunction_separation,
     }
-    with _progress(_SERIES[experiment] * _PARAMETERS[experiment] * trials) as (progress, task):
-        lab = Lab(
-            Epsilon.requested(epsilon),
-            trials,
-            keyring_of(insecure_seed),
-            lambda what: progress.update(task, advance=1, description=what),
-        )
+    with trials_shown(stderr_console(), _SERIES[experiment] * _PARAMETERS[experiment] * trials) as advance:
+        coins = keyring_of(insecure_seed)
+        lab = Lab(Epsilon.requested(epsilon), trials, coins, lambda what: advance(what, 1))
         separation = runs[experiment](lab)
     paths = write_separation(separation, out) if out is not None else ()
     if json:
@@ -122,21 +117,4 @@ def _run(
         return
     print_separation(separation, stdout_console())
     if paths:
-        stdout_console().print(f"Written: {', '.join(map(str, paths))}", soft_wrap=True)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[tuple[Progress, TaskID]]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from parties.command.output import stderr_console
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("trials"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=stderr_console(), transient=True) as progress:
-        yield progress, progress.add_task("starting", total=total)
+        print_whole(stdout_console(), f"Written: {', '.join(map(str, paths))}")

@@ -43,7 +43,7 @@ def share_server_run(
     ] = False,
 ) -> None:
     """Serve until Ctrl-C.  Without --state everything is in memory: after a restart, give it another name."""
-    from parties.command.output import print_ok, reporting, stderr_console
+    from parties.command.output import print_ok, print_whole, reporting, stderr_console
 
     with reporting(json):
         import asyncio
@@ -56,7 +56,7 @@ def share_server_run(
             if json:
                 print_ok({"name": name, "address": address, "key": key})
             else:
-                stderr_console().print(f"{name} serves at {address}#{key}; Ctrl-C ends it")
+                print_whole(stderr_console(), f"{name} serves at {address}#{key}; Ctrl-C ends it")
 
         identity = None if tls is None else load_identity(tls)
         peers = None if not peer else dict(_named_address(one) for one in peer)
@@ -71,7 +71,7 @@ def share_server_run(
                 state=state,
                 peers=peers,
                 collectors=frozenset(collector) if collector else None,
-                told=lambda text: stderr_console().print(text, markup=False, highlight=False),
+                told=lambda text: print_whole(stderr_console(), text),
             )
         )
 

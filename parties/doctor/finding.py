@@ -1,4 +1,4 @@
-"""What a check of `localdp doctor` finds, in one line, and what to do about it in another."""
+"""What a check of `localdp doctor` finds, in one line, and what to do about it, if anything, in another."""
 
 from __future__ import annotations
 

@@ -20,13 +20,15 @@ from parties.doctor.finding import Finding, fails, note, ok
 LEAST_PYTHON = (3, 11)
 ROOT = Path(__file__).resolve().parents[2]  # of the checkout, if this is one
 INSTALL = "pip install --upgrade localdp"
-# Each extra's own package, and what is missing without it.
+# Each extra's own package, and what is missing without it; what begins with `UNNEEDED` is no loss.
+UNNEEDED = "nor needed"
 EXTRAS: Mapping[str, tuple[str, str]] = {
     "plots": ("matplotlib", "`compare --out` and `separate --out` draw nothing"),
-    "agent": ("pyarrow", "`agent` reads no tables; simulated parties need none"),
+    "agent": ("pyarrow", "`agent` reads tables in CSV only, and data frames cannot be handed over"),
     "shared": ("numba", "proofs of shares are verified by numpy, about ten times slower"),
     "attacks": ("scipy", "no reconstruction by linear programs"),
-    "docs": ("mkdocs", "`make docs` makes an environment of its own"),
+    "docs": ("mkdocs", f"{UNNEEDED}: `make docs` makes an environment of its own"),
+    "dev": ("pytest", "no tests; only those who change localdp need them"),
 }
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*(?:>=\s*([0-9][0-9A-Za-z.]*))?\s*$")
 _KERNELS = "localdp/sharing/prio3/batch/compiled"
@@ -106,11 +108,12 @@ def extras(version_of: Versions = installed) -> Iterator[Finding]:
     """What can be added."""
     for extra, (package, without) in EXTRAS.items():
         check, found = f"extra {extra}", version_of(package)
-        if found is None:
-            told = f"{package} is not installed: {without}"
-            yield note(check, told, f"pip install 'localdp[{extra}]'")
-        else:
+        if found is not None:
             yield ok(check, f"{package} {found}")
+        elif without.startswith(UNNEEDED):
+            yield ok(check, f"{package} is not installed, {without}")
+        else:
+            yield note(check, f"{package} is not installed: {without}", f"pip install 'localdp[{extra}]'")
 
 
 def compiled_code(version_of: Versions = installed) -> Finding:
@@ -121,9 +124,7 @@ def compiled_code(version_of: Versions = installed) -> Finding:
     found = sum(1 for place in _places() for _ in place.glob("**/*.nbi"))
     if found:
         return ok(check, f"{found} functions are kept on disk")
-    return note(
-        check, "none is kept yet", "nothing to do: the first proofs take a minute, and it is kept then"
-    )
+    return ok(check, "none is kept yet: the first proofs take a minute, and it is kept then")
 
 
 def _places() -> list[Path]:

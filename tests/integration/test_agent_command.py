@@ -96,7 +96,7 @@ def test_a_port_in_use_is_told(rows_each: tuple[Path, Path, str], tmp_path: Path
     config = write_agent(tmp_path, more=f'\n[listen]\naddress = "{address}"\n')
     succeeded(tmp_path, "agent", "init", str(config))
     told = failed(tmp_path, "agent", "run", str(config))
-    assert (told["error_code"], told["exit_code"]) == ("unreachable", 3)
+    assert (told["error_code"], told["exit_code"]) == ("cannot_listen", 3)
     assert "in use" in told["message"]
 
 

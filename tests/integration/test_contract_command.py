@@ -94,7 +94,7 @@ def test_what_is_announced_is_what_is_spent() -> None:
     crowd = spent[plan.crowd.selection()]
     # One person of the crowd pays one nanonat more, for the request that is refused to the others.
     assert set(crowd[:-1]) == {plan.cost_of_crowd.nanonats} and crowd[-1] == plan.cost_of_crowd.nanonats + 1
-    for name in ("budget", "channel", "retry"):
+    for name in ("budget", "channel", "retry", "quote"):
         assert set(spent[plan.blocks[name].selection()]) == {BUDGET.nanonats}
     assert len(BLOCKS) == len(plan.blocks)
 
@@ -139,7 +139,7 @@ def test_a_simulated_process_keeps_the_contract_by_the_command(tmp_path: Path) -
         told = envelope(result)
         assert told["status"] == "ok", told
         assert [clause["clause"] for clause in told["data"]["clauses"]] == NAMES
-        assert "This check spends epsilon 7 of each of 1500 people" in " ".join(result.stderr.split())
+        assert "This check spends epsilon 7 of each of 1375 people" in " ".join(result.stderr.split())
         again = localdp(tmp_path, "contract", "--target", running.agents[0].address)
         assert again.returncode == 1
         assert "broken" in again.stdout and "clauses hold" in again.stdout

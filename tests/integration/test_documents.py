@@ -41,6 +41,16 @@ def test_the_python_of_a_document_runs(document: Path) -> None:
     run(["-c", "\n".join(blocks(document))])
 
 
+def test_the_plans_that_a_page_shows_are_the_plans() -> None:
+    """Column by column: how wide a terminal is decides how far they stand apart."""
+    text = (ROOT / "docs/noise.md").read_text()
+    (block,) = re.findall(r"```\n\$ localdp (shared explain .*)\n((?:.*\n)*?)```", text)
+    shown = run(["-m", "localdp", *block[0].split()])
+    words = [line.split() for line in shown.splitlines() if line.strip(" ─")]
+    for line in block[1].splitlines():
+        assert line.split() in words, line
+
+
 def test_the_example_answers_three_questions_under_every_trust_model() -> None:
     shown = run(["examples/three_questions.py"])
     for model in ("exact", "curator", "local", "shared"):

@@ -118,8 +118,8 @@ def test_a_port_in_use_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
         result = localdp(tmp_path, "agent", "run", "agent.toml")
     (only,) = result.stderr.splitlines()
     assert result.returncode == 3
-    assert f"cannot listen on 127.0.0.1:{port}" in only
-    assert "Choose another one, or 0" in only
+    assert f"cannot listen on 127.0.0.1:{port}: the port is in use by another process" in only
+    assert "choose another port, or 0 for any that is free" in only
 
 
 def test_no_permission_to_write_names_the_path(tmp_path: Path) -> None:
@@ -151,5 +151,6 @@ def test_a_party_whose_schema_differs_is_named(tmp_path: Path) -> None:
         result = localdp(tmp_path, "ask", "smoker", "--connect", "parties.json")
     (only,) = result.stderr.splitlines()
     assert result.returncode == 2
-    assert "party party-1 has other columns than party party-0" in only
+    assert "party party-1 has other columns than party party-0: column 'smoker' is missing" in only
+    assert "did you mean 'smokes'?" in only
     assert "have to be the same" in only

@@ -122,7 +122,7 @@ class FreshCoins(Party):
 
     def charged(self, request: Request, cohort: Cohort, caller: str = "") -> Draw:
         self.calls += 1
-        self._secrets = FreshSecrets("", {"": self.calls.to_bytes(32, "big")})
+        self._secrets = FreshSecrets("", {"": self.calls.to_bytes(32, "big")}, bytes(32))
         return super().charged(request, cohort, caller)
 
 

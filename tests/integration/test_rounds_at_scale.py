@@ -59,7 +59,9 @@ async def _burst(agents: list[Peer], calls: int) -> list[Tally | LocalDpError]:
         async def one(number: int, until: float) -> Tally:
             place, agent = divmod(number, len(agents))
             cohort = Cohort(place, place + 1)
-            return await ask(channels.to(agents[agent].address), request(number), cohort, 1, until)
+            return await ask(
+                channels.to(agents[agent].name, agents[agent].address), request(number), cohort, 1, until
+            )
 
         return await fan_out(range(calls), one, asyncio.get_running_loop().time() + 120.0)
 

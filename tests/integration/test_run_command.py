@@ -58,6 +58,7 @@ def test_for_people_the_table_is_whole_and_progress_goes_to_standard_error(tmp_p
     assert "…" not in told.stdout
     assert "80 of 80 trials" in told.stderr
     assert "trials" not in told.stdout.splitlines()[0]
+    assert "dim." not in told.stdout  # there is no dimension
     assert "\x1b" not in told.stdout + told.stderr
     for model in ("curator", "local", "shuffled", "shared"):
         assert f"{model}: whatever" in told.stdout
@@ -73,6 +74,8 @@ def test_a_dry_run_forecasts_every_cell_and_writes_nothing(tmp_path: Path) -> No
         assert (cell["bytes_per_trial"] > 0) == (cell["model"] != "curator")
     shown = localdp(tmp_path, "run", file, "--dry-run")
     assert "8 cells, 400 trials" in shown.stdout
+    assert "seconds: all trials of the cell, on one worker" in shown.stdout
+    assert "dim." not in shown.stdout
     assert "…" not in shown.stdout
     assert not (tmp_path / "out").exists()
 
@@ -157,6 +160,7 @@ def test_nothing_is_left_running_however_a_run_ends(tmp_path: Path, ending: str)
         wait_until(lambda: not made.leftovers(), "no temporary file is left", CLEANUP_SECONDS)
     assert process.returncode == (-signal.SIGKILL if ending == "kill -9" else 1)
     assert b"Traceback" not in told, told.decode()
+    assert (b"--resume" in told) == (ending != "kill -9")  # the same command alone would be refused
 
 
 def test_an_earlier_run_is_not_written_over(tmp_path: Path) -> None:

@@ -1,49 +1,106 @@
-"""The tutorial, the how-tos and the page of the command line, typed as they stand.
+"""Every page with something to type, typed as it stands.
 
-`tests/support/documents.py` says how a page is run.
+`tests/support/documents.py` says how a page is run, and lists the few blocks that are not.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.support.documents import files, run, script, shell_blocks, with_free_ports
+from localdp.errors import InvalidParameter
+from parties.agent.config import load_config
+from parties.experiments.reading import load_experiment
+from tests.support.documents import (
+    EXEMPT,
+    blocks_of,
+    files,
+    page_name,
+    pages,
+    run,
+    script,
+    shell_blocks,
+    with_free_ports,
+)
 from tests.support.processes import ROOT, stage
 
 SECONDS = 240.0
-LONG = ("command-line.md", "howto-deploy.md")
-PAGES = [
-    path
-    for path in sorted((ROOT / "docs").glob("*.md"))
-    if path.name in ("tutorial.md", "command-line.md") or path.name.startswith("howto-")
-]
-RUN = [path for path in PAGES if shell_blocks(path.read_text())]
+LONG_SECONDS = 1800.0
+SHORT = ("agents.md", "shares.md", "tutorial.md")
 
 
-def succeeds(page: Path, directory: Path) -> None:
+def typed() -> list[Path]:
+    """The pages with something to type."""
+    return [path for path in pages() if shell_blocks(path.read_text(), page_name(path))]
+
+
+def succeeds(page: Path, directory: Path, seconds: float) -> None:
     with stage(directory) as made:
-        done = run(page, made, SECONDS)
+        done = run(page, made, seconds)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
         assert not made.process_ids()
 
 
-@pytest.mark.parametrize(
-    "page", [path for path in RUN if path.name not in LONG], ids=lambda path: path.name
-)
+@pytest.mark.parametrize("page", [path for path in typed() if path.name in SHORT], ids=page_name)
 def test_a_page_can_be_typed_as_it_stands(page: Path, tmp_path: Path) -> None:
-    succeeds(page, tmp_path)
+    succeeds(page, tmp_path, SECONDS)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("page", [path for path in RUN if path.name in LONG], ids=lambda path: path.name)
+@pytest.mark.parametrize("page", [path for path in typed() if path.name not in SHORT], ids=page_name)
 def test_a_longer_page_can_be_typed_as_it_stands(page: Path, tmp_path: Path) -> None:
-    succeeds(page, tmp_path)
+    succeeds(page, tmp_path, LONG_SECONDS)
 
 
-def test_the_pages_that_are_to_be_typed_are() -> None:
-    assert {path.name for path in RUN} >= {"tutorial.md", *LONG}
+@pytest.mark.parametrize("page", pages(), ids=page_name)
+def test_every_block_with_commands_is_typed_or_says_why_not(page: Path) -> None:
+    for block in blocks_of(page.read_text(), page_name(page)):
+        if block.has_commands and not block.exempt:
+            assert block.language == "sh", (
+                f"write ```sh, or say in EXEMPT why it is not typed: {block.text}"
+            )
+            assert page in typed()
+
+
+def test_the_register_of_exceptions_is_about_blocks_that_are_there() -> None:
+    found = [block for page in pages() for block in blocks_of(page.read_text(), page_name(page))]
+    for (page, first), why in EXEMPT.items():
+        (only,) = [one for one in found if one.page == page and one.text.startswith(first)]
+        assert only.has_commands and why
+        for name in re.findall(r"(?:tests|docs)/\S+\.(?:py|md)", why):
+            assert (ROOT / name).exists()
+
+
+@pytest.mark.parametrize("fence", ["sh", "bash", "", "console"])
+def test_a_new_block_that_is_not_typed_would_be_noticed(fence: str) -> None:
+    (block,) = blocks_of(f"```{fence}\n$ localdp doctor\nlocaldp ask smoker\n```\n", "docs/new.md")
+    assert block.has_commands and not block.exempt
+
+
+def loaded(page: str, text: str, directory: Path) -> object:
+    """What a configuration says: an experiment, or the page's own with another ending."""
+    path = directory / "shown.toml"
+    whole = files(page).get("agent.toml")
+    if whole is None:
+        path.write_text(text)
+        return load_experiment(path)
+    path.write_text(whole.partition("[listen]")[0] + text)
+    return load_config(path)
+
+
+@pytest.mark.parametrize("page", pages(), ids=page_name)
+def test_every_configuration_that_is_shown_is_one(page: Path, tmp_path: Path) -> None:
+    for block in blocks_of(page.read_text()):
+        if block.language == "toml" and not block.title:
+            assert loaded(page.read_text(), block.text, tmp_path)
+
+
+def test_a_configuration_with_a_mistake_would_be_noticed(tmp_path: Path) -> None:
+    page = (ROOT / "docs/agents.md").read_text()
+    with pytest.raises(InvalidParameter, match="unknown"):
+        loaded(page, '[listen]\nadress = "127.0.0.1:7000"\n', tmp_path)
 
 
 # `exit` in brackets stands for a command: what is tested here is the runner, not localdp.

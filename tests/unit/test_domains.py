@@ -22,6 +22,7 @@ from localdp.domains import (
     Schema,
     is_column_name,
 )
+from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter, InvalidRecord, UnknownIndex
 
 CANARY = 918_273_645  # a private value that no message may repeat
@@ -255,6 +256,25 @@ def test_people_that_are_not_there_cannot_be_taken(indices: Any) -> None:
 def test_a_range_of_people_must_lie_within_the_table(start: int, stop: int) -> None:
     with pytest.raises(UnknownIndex):
         table().slice(start, stop)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("smokr", "; did you mean 'smoker'?"),
+        ("AGE", "; did you mean 'age'?"),
+        ("income", ""),
+        ("", ""),
+        ("x" * 10_000, ""),
+    ],
+)
+def test_the_nearest_name_is_suggested_and_only_a_near_one(word: str, said: str) -> None:
+    assert suggestion(word, SCHEMA.names) == said
+
+
+def test_a_column_that_is_not_there_comes_with_the_nearest() -> None:
+    with pytest.raises(InvalidParameter, match="no column 'smokr'; did you mean 'smoker'"):
+        SCHEMA["smokr"]
 
 
 def test_missing_extra_and_uneven_columns_are_refused_without_their_content() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,9 +28,18 @@ def test_the_doctor_knows_what_the_project_needs() -> None:
 
 def test_the_doctor_knows_the_extras_of_the_project() -> None:
     extras = PROJECT["optional-dependencies"]
-    assert set(packages.EXTRAS) == set(extras) - {"dev"}
+    assert set(packages.EXTRAS) == set(extras)
     for extra, (package, _) in packages.EXTRAS.items():
         assert any(line.startswith(package) for line in extras[extra])
+
+
+def test_the_documents_say_what_each_extra_is_for() -> None:
+    page = (ROOT / "docs/index.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \| \S.+ \|$", page, re.MULTILINE) == list(packages.EXTRAS)
+    for extra, (package, _) in packages.EXTRAS.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{extra}` "))
+        assert package in row
+    assert "docs/index.md#installation" in (ROOT / "README.md").read_text()
 
 
 def test_python_is_the_one_of_the_project() -> None:
@@ -76,7 +86,16 @@ def test_compiled_code_is_looked_for_where_numba_keeps_it(
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert packages.compiled_code(machine({"numba": None})).told == "none without numba"
-    assert packages.compiled_code(machine({})).verdict == "note"
+    found = packages.compiled_code(machine({}))
+    assert (found.verdict, found.fix) == ("ok", "") and "first proofs take a minute" in found.told
     (tmp_path / "compiled_1").mkdir()
     (tmp_path / "compiled_1" / "kernel.py311.nbi").touch()
     assert packages.compiled_code(machine({})).told == "1 functions are kept on disk"
+
+
+def test_nobody_is_told_to_install_what_is_not_needed() -> None:
+    found = {one.check: one for one in packages.extras(lambda _: None)}
+    docs = found.pop("extra docs")
+    assert (docs.verdict, docs.fix) == ("ok", "") and "`make docs` makes an environment" in docs.told
+    assert all(one.verdict == "note" and one.fix.startswith("pip install") for one in found.values())
+    assert not any("nothing to do" in one.fix for one in found.values())

@@ -1,0 +1,190 @@
+"""CSV files (RFC 4180), with the standard library alone; sooner with pyarrow, where it is installed.
+
+The file is UTF-8, with or without a mark of it at its beginning, and ends its lines in any of the three ways.  Its first
+row names the columns; every other row has as many cells; lines without any are passed over.  Cells may be quoted, and
+then hold commas, line breaks and doubled quotes.  What the cells mean is said in `parties.agent.cells`.
+
+pyarrow only cuts the file into cells, where it makes of it what the standard library would.  What it refuses, or has a
+doubt about, is read by the standard library, whose word is the last, and whose refusals have the number of the line.
+
+Checked in tests/unit/parties/test_csv.py, both ways, on hostile files and on random ones.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import count, islice
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.errors import InvalidRecord
+from parties.agent.cells import Cells
+
+_AT_ONCE = 256  # rows; what is cut and numbered stays near the processor
+# Begins a last row of our own: no file has a NUL in it, and a quote that was never closed swallows this row.
+_END = "\0"
+
+
+class CsvFile:
+    """The text of a file, and where its lines are."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        data = path.read_bytes().removeprefix(codecs.BOM_UTF8)
+        if b"\0" in data:
+            line = _line_at(data, data.index(b"\0"))
+            raise InvalidRecord(f"{path}: line {line} has a NUL in it; save the table as CSV in UTF-8")
+        try:
+            self.text = data.decode()
+        except UnicodeDecodeError as error:
+            line = _line_at(data, error.start)
+            raise InvalidRecord(
+                f"{path}: line {line} is not UTF-8; save the table as CSV in UTF-8"
+            ) from None
+        self.data = data
+        self.end = _END
+        self.names = self._header()
+        self.end = _END + "," * (len(self.names) - 1)
+
+    def reader(self) -> Any:
+        """The standard library's reader of the file, with a last row of our own."""
+        return csv.reader(io.StringIO(f"{self.text}\n{self.end}", newline=""))
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Each row that has cells, the header first and our own last, with the line that it begins in."""
+        reader, before = self.reader(), 0
+        try:
+            for row in reader:
+                if row:
+                    yield before + 1, row
+                before = reader.line_num
+        except csv.Error:
+            raise InvalidRecord(
+                f"{self.path}: a cell in line {before + 1} has more than {csv.field_size_limit():,} characters;"
+                " is a quote not closed?"
+            ) from None
+
+    def line_of(self, place: int) -> int:
+        """The line in which a row begins; rows are counted from 0, without the header."""
+        return next(line for at, (line, _) in enumerate(self.rows(), -1) if at == place)
+
+    def require_rectangle(self) -> None:
+        """Every row has as many cells as the header, and the last row is our own; else the first line that is wrong."""
+        for line, row in self.rows():
+            if row[0] == _END:
+                return
+            if _END in row[-1]:
+                raise InvalidRecord(
+                    f"{self.path}: a quote in the row that begins in line {line} is never closed"
+                )
+            if len(row) != len(self.names):
+                raise InvalidRecord(
+                    f"{self.path}: line {line} has {len(row)} cells, and the header has {len(self.names)}"
+                )
+
+    def _header(self) -> list[str]:
+        _, row = next(self.rows())
+        if row[0] == _END:
+            raise InvalidRecord(f"{self.path}: the file is empty; its first line names the columns")
+        return row
+
+
+def _line_at(data: bytes, place: int) -> int:
+    return len(re.findall(rb"\r\n|\r|\n", data[:place])) + 1
+
+
+class Columns(Protocol):
+    """A file that was cut into cells."""
+
+    rows: int
+
+    def cells(self, place: int) -> Cells:
+        """The column at a place."""
+        ...
+
+
+class ListedColumns:
+    """Cut by the standard library."""
+
+    def __init__(self, file: CsvFile) -> None:
+        self._numbers = [
+            defaultdict[str, int](count().__next__) for _ in file.names
+        ]  # of texts, as they appear
+        try:
+            rows = (row for row in file.reader() if row)
+            self._fill(islice(rows, 1, None))  # without the header
+            if self._last() != _END:
+                raise csv.Error
+        except (csv.Error, ValueError):
+            file.require_rectangle()  # says where
+            raise
+        self.rows = len(self._codes[0]) - 1
+
+    def cells(self, place: int) -> Cells:
+        """The column at a place, without our own row."""
+        codes = self._codes[place][:-1]
+        return Cells(list(self._numbers[place])[: codes.max(initial=-1) + 1], codes)
+
+    def _fill(self, rows: Iterator[list[str]]) -> None:
+        """A few hundred rows at a time: of a million, only the different texts are kept."""
+        parts: list[list[NDArray[np.int64]]] = [[] for _ in self._numbers]
+        while some := list(islice(rows, _AT_ONCE)):
+            for numbers, part, cells in zip(self._numbers, parts, zip(*some, strict=True), strict=True):
+                part.append(np.fromiter(map(numbers.__getitem__, cells), np.int64, len(cells)))
+        self._codes = [np.concatenate(part) if part else np.empty(0, np.int64) for part in parts]
+
+    def _last(self) -> str:
+        """The first cell of the last row."""
+        return list(self._numbers[0])[self._codes[0][-1]] if len(self._codes[0]) else ""
+
+
+class ArrowColumns:
+    """Cut by pyarrow."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.rows = int(table.num_rows)
+
+    def cells(self, place: int) -> Cells:
+        """The column at a place."""
+        encoded = self._table.column(place).combine_chunks().dictionary_encode()
+        return Cells(encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64))
+
+
+def by_pyarrow(file: CsvFile) -> ArrowColumns | None:
+    """The file as pyarrow cuts it; None where it is not there, or would not cut it, or left something to doubt."""
+    try:
+        import pyarrow
+        from pyarrow import compute
+        from pyarrow import csv as arrow_csv
+    except ImportError:
+        return None
+    try:
+        table = arrow_csv.read_csv(
+            pyarrow.BufferReader(file.data + f"\n{file.end}".encode()),
+            parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(file.names, pyarrow.string()), strings_can_be_null=False
+            ),
+        )
+    except pyarrow.ArrowException:
+        return None
+    if table.column_names != file.names or table.num_rows == 0 or table.column(0)[-1].as_py() != _END:
+        return None
+    longest = max(compute.max(compute.utf8_length(column)).as_py() for column in table.columns)
+    if longest > csv.field_size_limit():
+        return None
+    return ArrowColumns(table.slice(0, table.num_rows - 1))
+
+
+def read_columns(file: CsvFile) -> Columns:
+    """The file cut into cells, in the quickest way that is at hand."""
+    return by_pyarrow(file) or ListedColumns(file)

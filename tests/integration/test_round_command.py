@@ -1,0 +1,122 @@
+"""`localdp round` says which party is missing, and why; and what is wrong with a file, in one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_origin, get_type_hints
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import MemoryLedger
+from localdp.domains import BitDomain, Records, Schema
+from localdp.oracles.party import Party
+from parties.agent.service import SERVICE_NAME, AgentService
+from parties.command.main import app
+from parties.command.round import round_command
+from parties.coordinator import Peer
+from tests.support.federations import ONE, parties_of, people
+from tests.support.processes import somebody_without_rights
+from tests.support.rounds import Served, enrolled, nobody
+
+
+def command(directory: Path, peers: Sequence[Peer], *more: str) -> Any:
+    state = directory / "parties.json"
+    state.write_text(json.dumps({"agents": [{"name": one.name, "address": one.address} for one in peers]}))
+    files = ("--connect", str(state), "--journal", str(directory / "journal"))
+    return CliRunner().invoke(app, ["round", "smoker", *files, "--deadline", "20s", *more])
+
+
+def stranger(served: Served) -> Peer:
+    """A party with other columns, at its address."""
+    records = Records.from_columns(Schema({"smokr": BitDomain()}), {"smokr": np.ones(5, np.bool_)})
+    party = Party("stranger", records, bytes(32), MemoryLedger(5, ONE))
+    return Peer("stranger", served.loopback.serve(SERVICE_NAME, AgentService(party, {})))
+
+
+def test_who_is_not_enrolled_is_named_with_the_reason(tmp_path: Path) -> None:
+    with enrolled(tmp_path / "own", parties_of(people(20), 2)) as served:
+        peers = [*served.peers, stranger(served), Peer("ghost", nobody())]
+        told, data = command(tmp_path, peers), command(tmp_path, peers, "--json")
+    assert told.exit_code == 0
+    other, away = told.stderr.splitlines()
+    assert other.startswith(
+        "not enrolled: party stranger has other columns than the enrolled parties: column 'smoker'"
+    )
+    assert away == "not enrolled: party ghost cannot be reached"
+    found: dict[str, Any] = json.loads(data.stdout)["data"]
+    assert found["not_enrolled"] == {"schema_differs": 1, "unreachable": 1}
+    assert found["parties_not_enrolled"]["ghost"] == "party ghost cannot be reached"
+    assert list(found["parties_not_enrolled"]) == ["stranger", "ghost"]
+    assert found["parties_missing"] == {}
+
+
+def test_somebody_else_at_a_partys_address_is_told_under_the_partys_name(tmp_path: Path) -> None:
+    with enrolled(tmp_path / "own", parties_of(people(20), 2)) as served:
+        told = command(tmp_path, [served.peers[0], Peer("north", served.peers[1].address)])
+    assert told.stderr.splitlines() == ["not enrolled: party north: a party calls itself otherwise"]
+
+
+def test_if_nobody_can_be_enrolled_the_error_says_why_in_one_line(tmp_path: Path) -> None:
+    told = command(tmp_path, [Peer("ghost", nobody()), Peer("shade", nobody()), Peer("wraith", nobody())])
+    assert told.exit_code == 3
+    (only,) = told.stderr.splitlines()
+    assert "unreachable: nobody can be enrolled: party ghost cannot be reached (and 2 more parties)" in only
+
+
+def test_who_refuses_is_named_in_what_the_party_said(tmp_path: Path) -> None:
+    small, *others = parties_of(people(40), 4)
+    poor = Party(small.name, small.records, bytes(32), MemoryLedger(10, Epsilon.requested("0.1")))
+    with enrolled(tmp_path / "own", [poor, *others]) as served:
+        answered = command(tmp_path, served.peers)
+        missed = command(tmp_path, served.peers, "--quorum", "1", "--epsilon", "0.5")
+        data = command(tmp_path, served.peers, "--json")
+    assert answered.exit_code == 0
+    (only,) = answered.stderr.splitlines()
+    assert only.startswith(f"no answer: party {poor.name}: ") and "budget" in only
+    assert missed.exit_code == 4
+    first, last = missed.stderr.splitlines()
+    assert first == only.replace("epsilon 1 ", "epsilon 0.5 ")
+    assert "quorum_missed" in last
+    found: dict[str, Any] = json.loads(data.stdout)["data"]
+    assert found["parties_missing"] == {poor.name: only.removeprefix("no answer: ")}
+
+
+def test_of_many_parties_a_few_are_named(tmp_path: Path) -> None:
+    ghosts = [Peer(f"ghost-{number}", nobody()) for number in range(8)]
+    with enrolled(tmp_path / "own", parties_of(people(20), 2)) as served:
+        told = command(tmp_path, [*served.peers, *ghosts])
+    lines = told.stderr.splitlines()
+    assert len(lines) == 6
+    assert lines[-1] == "not enrolled: 3 more"
+
+
+@pytest.mark.parametrize("wrong", ["a directory", "not there", "no rights", "no JSON"])
+def test_a_file_of_addresses_that_cannot_be_read_is_one_line(wrong: str, tmp_path: Path) -> None:
+    state = tmp_path / "parties.json"
+    if wrong == "a directory":
+        state.mkdir()
+    elif wrong != "not there":
+        state.write_text("{")
+    if wrong == "no rights":
+        state.chmod(0)
+    arguments = ["round", "smoker", "--connect", str(state), "--journal", str(tmp_path / "journal")]
+    if wrong == "no rights":
+        with somebody_without_rights():
+            told = CliRunner().invoke(app, arguments)
+    else:
+        told = CliRunner().invoke(app, arguments)
+    (only,) = told.stderr.splitlines()
+    assert str(state) in only
+
+
+def test_the_parser_leaves_files_to_the_command() -> None:
+    """It would tell of them in four lines; and it asks for the rights of the real user, whom a test cannot change."""
+    hints = get_type_hints(round_command, include_extras=True)
+    files = [hint.__metadata__[0] for hint in hints.values() if get_origin(hint) and "Path" in str(hint)]
+    assert len(files) == 3
+    assert not any(one.readable or one.exists for one in files)

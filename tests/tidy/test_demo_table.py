@@ -1,0 +1,54 @@
+"""The table and the picture of the README are those of `make demo`: every model, and what theory says beside it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.experiments.compare import Settings, lower_bound, predicted_error
+from parties.report.table import ORDER
+from parties.report.wording import number
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = ORDER[:-1]  # the exact one has no error
+PEOPLE = (100, 1_000_000)
+SETTINGS = Settings(Epsilon.requested(1), PEOPLE, 200)
+
+
+def rows() -> list[list[str]]:
+    """The table, a row for each model and number of people; a model is named once."""
+    text = (ROOT / "README.md").read_text()
+    table = text.partition("─\n")[2].partition("```")[0]
+    found, model = [], ""
+    for line in filter(str.strip, table.splitlines()):
+        cells = re.split(r"\s{2,}", line.strip())
+        model = cells.pop(0) if not line.startswith("  ") else model
+        found.append([model, *cells])
+    return found
+
+
+def test_every_model_is_in_the_table_in_the_order_of_the_command() -> None:
+    assert [row[:2] for row in rows()] == [[model, f"{people:,}"] for model in MODELS for people in PEOPLE]
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: " ".join(row[:2]))
+def test_a_row_of_the_table_is_true(row: list[str]) -> None:
+    model, people = row[0], int(row[1].replace(",", ""))
+    predicted = predicted_error(model, SETTINGS, people)
+    assert row[3] == number(predicted)
+    assert row[5] == number(lower_bound(model, SETTINGS, people))
+    shown, error = row[2].split(" ± ")
+    mean, digits = float(shown), len(shown.partition(".")[2])
+    assert abs(mean - predicted) < 4 * float(error)  # of 200 trials
+    rounding = 0.5 * 10**-digits + 0.0005 * predicted  # of the mean, and of the ratio
+    assert abs(float(row[4]) * predicted - mean) <= rounding
+
+
+@pytest.mark.parametrize("model", ["local", "shuffled", "trusted curator", "shared curator"])
+def test_every_model_is_in_the_picture(model: str) -> None:
+    picture = (ROOT / "docs/compare.svg").read_text()
+    assert re.search(rf">{model}: measured, slope \+0\.[05]0<", picture)
+    assert f"{model}: predicted" in picture
