@@ -22,6 +22,7 @@ Unsigned = NDArray[np.unsignedinteger[Any]]
 
 LARGEST_WIDTH = 64
 _NARROW_BITS = 7
+_WORD_BYTES = 8
 _GROUP = 8  # eight values of any width fill whole bytes
 _WORDS = {8: ">u1", 16: ">u2", 32: ">u4", 64: ">u8"}
 
@@ -74,13 +75,31 @@ def count_integers(data: bytes, count: int, bits: int, below: int) -> NDArray[np
         values = unpack_integers(data, count, bits, below).astype(np.int64)
         return np.bincount(values, minlength=below).astype(np.int64, copy=False)
     _require_run(data, count, bits)
-    pairs = _unpacked(np.frombuffer(data, np.uint8), -(-count // 2), 2 * bits)
+    pairs = _pairs(np.frombuffer(data, np.uint8), count, bits)
     table = np.bincount(pairs, minlength=1 << 2 * bits).reshape(1 << bits, 1 << bits)
     counts: NDArray[np.int64] = (table.sum(axis=0) + table.sum(axis=1)).astype(np.int64)
-    counts[0] -= count % 2  # then the last pair is a value and a padding of zeros
+    counts[0] -= 2 * len(pairs) - count  # the last group is filled up with zeros
     if counts[below:].any():
         raise MalformedReport(f"a report is not below {below}")
     return counts[:below]
+
+
+def _pairs(data: NDArray[np.uint8], count: int, bits: int) -> NDArray[np.int64]:
+    """Every two neighbours as one value, in no particular order: the eight values of a group are the head of one word."""
+    groups = -(-count // _GROUP)
+    within = max(
+        0, min(groups, (len(data) - _WORD_BYTES) // bits + 1)
+    )  # the words of others reach beyond the data
+    rest = np.zeros((groups - within) * bits + _WORD_BYTES, np.uint8)
+    rest[: len(data) - within * bits] = data[within * bits :]
+    words = np.empty(groups, np.uint64)
+    words[:within] = np.ndarray((within,), ">u8", data, 0, (bits,))
+    words[within:] = np.ndarray((groups - within,), ">u8", rest, 0, (bits,))
+    pairs = np.empty((_GROUP // 2, groups), np.int64)
+    for number, place in enumerate(pairs.view(np.uint64)):
+        np.right_shift(words, np.uint64(64 - 2 * bits * (number + 1)), out=place)
+        np.bitwise_and(place, np.uint64((1 << 2 * bits) - 1), out=place)
+    return pairs.reshape(-1)
 
 
 def _unpacked(data: NDArray[np.uint8], count: int, bits: int) -> Unsigned:

@@ -18,7 +18,7 @@ tests/statistical/test_frequency_randomizers.py.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -45,7 +45,7 @@ _HALF = WORD_RANGE // 2
 _COLUMNS = 64
 _ROWS = 255  # so many bits add up in a byte
 _UNPACKED_BYTES = 1 << 20
-_SLABS = 31  # that are added up without unpacking them, until five remain
+_SLABS = 63  # that are added up without unpacking them, until six remain
 
 PackedBits = NDArray[np.uint8]
 
@@ -210,26 +210,36 @@ def column_sums(reports: PackedBits, columns: int) -> Integers:
     sums, rows = np.zeros(columns, np.int64), len(reports) // _SLABS // 8 * 8
     if rows:
         slabs = np.ascontiguousarray(reports[: rows * _SLABS]).reshape(_SLABS, -1).view(np.uint64)
-        for weight, level in enumerate(_carry_save(list(slabs))):
+        for weight, level in enumerate(_carry_save(slabs)):
             for slab in level:
                 sums += _few_sums(slab.view(np.uint8).reshape(rows, -1), columns) << weight
     return sums + _few_sums(reports[rows * _SLABS :], columns)
 
 
-def _carry_save(slabs: list[NDArray[np.uint64]]) -> Iterator[list[NDArray[np.uint64]]]:
+def _carry_save(slabs: NDArray[np.uint64]) -> list[list[NDArray[np.uint64]]]:
     """The same sum at each place in fewer slabs: level k counts 2**k times, and has one slab or two.
 
-    A full adder on all places at once: three slabs become their parity and their carry (Harley and Seal).
+    A full adder on all places at once: three slabs become their parity and their carry (Harley and Seal).  A carry is added
+    up as soon as it is there, so that few slabs exist at a time, and their memory is used again.
     """
-    while slabs:
-        carries = []
-        while len(slabs) > 2:
-            one, two, three = slabs.pop(), slabs.pop(), slabs.pop()
-            either = one ^ two
-            carries.append((one & two) | (either & three))
-            slabs.insert(0, either ^ three)
-        yield slabs
-        slabs = carries
+    levels: list[list[NDArray[np.uint64]]] = []
+    for slab in slabs:
+        _add(levels, 0, slab)
+    return levels
+
+
+def _add(levels: list[list[NDArray[np.uint64]]], level: int, slab: NDArray[np.uint64]) -> None:
+    if level == len(levels):
+        levels.append([])
+    levels[level].append(slab)
+    if len(levels[level]) < 3:
+        return
+    one, two, three = levels[level]
+    either, carry = one ^ two, one & two
+    carry |= either & three
+    either ^= three
+    levels[level] = [either]
+    _add(levels, level + 1, carry)
 
 
 def _few_sums(reports: PackedBits, columns: int) -> Integers:
