@@ -120,9 +120,8 @@ def end(children: set[int]) -> None:
 def reap(children: set[int]) -> None:
     """Forget the children that have ended."""
     while children:
-        ended, _ = os.waitpid(
-            -1, os.WNOHANG
-        )  # whichever: to ask after each of them, for each of them, takes seconds
+        # Whichever: to ask after each of them, for each of them, takes seconds.
+        ended, _ = os.waitpid(-1, os.WNOHANG)
         if not ended:
             return
         children.discard(ended)
