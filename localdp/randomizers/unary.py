@@ -45,6 +45,7 @@ _HALF = WORD_RANGE // 2
 _COLUMNS = 64
 _ROWS = 255  # so many bits add up in a byte
 _UNPACKED_BYTES = 1 << 20
+_PADDED = "the padding of a report is not zero"
 _SLABS = 63  # that are added up without unpacking them, until six remain
 
 PackedBits = NDArray[np.uint8]
@@ -140,14 +141,17 @@ class UnaryEncoding:
 
     def unpack(self, data: bytes, count: int) -> PackedBits:
         """The rows again, if they are exactly `count` and their padding is clean."""
-        if len(data) != count * self._report_bytes:
-            raise MalformedReport(
-                f"{count} reports take {count * self._report_bytes} bytes, not {len(data)}"
-            )
-        reports = np.frombuffer(data, np.uint8).reshape(count, self._report_bytes)
+        reports = self._rows(data, count)
         if self.inputs % 8 and (reports[:, -1] & np.uint8(0xFF >> self.inputs % 8)).any():
-            raise MalformedReport("the padding of a report is not zero")
+            raise MalformedReport(_PADDED)
         return reports
+
+    def tally_packed(self, data: bytes, count: int) -> Tally:
+        """What `tally` says of what `unpack` returns: dirty padding shows in the sums, and needs no look of its own."""
+        sums = column_sums(self._rows(data, count), 8 * self._report_bytes)
+        if sums[self.inputs :].any():
+            raise MalformedReport(_PADDED)
+        return Tally(self, count, sums[: self.inputs])
 
     def tally(self, reports: Reports) -> Tally:
         """How many reports have each bit set."""
@@ -161,6 +165,13 @@ class UnaryEncoding:
     def variance(self, frequency: float) -> float:
         """n times the variance of the estimate of an input of this frequency, for the empirical target."""
         return self.support.variance(frequency)
+
+    def _rows(self, data: bytes, count: int) -> PackedBits:
+        if len(data) != count * self._report_bytes:
+            raise MalformedReport(
+                f"{count} reports take {count * self._report_bytes} bytes, not {len(data)}"
+            )
+        return np.frombuffer(data, np.uint8).reshape(count, self._report_bytes)
 
     @property
     def _report_bytes(self) -> int:

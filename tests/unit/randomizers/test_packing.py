@@ -19,6 +19,7 @@ from localdp.randomizers.packing import (
     unpack_integers,
     unsigned_type,
 )
+from localdp.randomizers.unary import OptimizedUnaryEncoding
 from localdp.randomness.hazmat import SeededSource
 
 
@@ -151,6 +152,7 @@ def test_what_cannot_be_unpacked_cannot_be_counted_either(
         KaryRandomizedResponse(Epsilon.requested(1), 121),
         KaryRandomizedResponse(Epsilon.requested(1), 1000),
         OneBitRandomizer(Epsilon.requested(1)),
+        OptimizedUnaryEncoding(Epsilon.requested(1), 121),
     ],
     ids=lambda randomizer: randomizer.canonical,
 )

@@ -122,7 +122,7 @@ def test_the_bit_of_the_input_is_a_fair_coin_in_the_optimized_encoding() -> None
 
 
 @pytest.mark.parametrize("columns", [1, 7, 8, 100, 128, 129, 500])
-@pytest.mark.parametrize("rows", [0, 1, 254, 255, 256, 1000])
+@pytest.mark.parametrize("rows", [0, 1, 254, 255, 256, 1000, 4321])
 def test_the_sums_of_packed_columns_are_those_of_their_bits(rows: int, columns: int) -> None:
     bits = np.random.default_rng(rows).random((rows, columns)) < 0.8
     sums = column_sums(np.packbits(bits, axis=1), columns)
@@ -134,8 +134,9 @@ def test_dirty_padding_in_any_report_is_refused(encoding: type[UnaryEncoding]) -
     randomizer = _unary(encoding, "1", 11)
     randomizer.unpack(bytes([255, 0b1110_0000, 0, 0]), 2)
     for dirty in ([255, 1, 0, 0], [0, 0, 255, 0b0001_0000]):
-        with pytest.raises(MalformedReport):
-            randomizer.unpack(bytes(dirty), 2)
+        for taken in (randomizer.unpack, randomizer.tally_packed):
+            with pytest.raises(MalformedReport):
+                taken(bytes(dirty), 2)
 
 
 @both
