@@ -37,6 +37,8 @@ def handlers() -> Iterator[None]:
     before = {
         number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
     }
+    # A shell that runs tests in the background hands on an ignored SIGINT.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     for number, handler in before.items():
