@@ -252,3 +252,9 @@ def test_a_role_that_cannot_start_is_named(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(Unreachable, match=r"party-0 could not start \(FileNotFoundError\)"):
         Simulation(dealt(people(2), 1), budget=ONE, keyring=KEYRING).__enter__()
     assert os.listdir(tmp_path) == []
+
+
+def test_a_party_that_is_listed_twice_is_refused_rather_than_counted_twice(simulation: Simulation) -> None:
+    agent = simulation.agents[0]
+    with pytest.raises(InvalidParameter, match="named twice"):
+        RemoteParties([agent, *simulation.agents[1:], agent])

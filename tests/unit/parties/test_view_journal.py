@@ -17,6 +17,7 @@ from localdp.oracles.definition import Answer
 from localdp.randomness.hazmat import SeededSource
 from parties.command.state import State, read_state, state_if_any, write_state
 from parties.coordinator import Peer
+from parties.federated.events import Event, Events
 from parties.federation import Federation
 from parties.view import journal
 from parties.view.journal import JournalReader, append, journal_rounds, make_journal, released, round_told
@@ -202,3 +203,18 @@ def test_a_state_file_names_the_journal(tmp_path: Path) -> None:
         read_state(tmp_path / "state.json")
     for nothing in (None, tmp_path / "missing", tmp_path / "state.json"):
         assert state_if_any(nothing) == State((), ())
+
+
+def test_nobody_waits_for_something_else_in_the_journals_place(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    assert list(JournalReader(path).notes()) == []
+
+
+def test_a_round_of_some_of_the_parties_is_noted_as_theirs(path: Path) -> None:
+    events = Events()
+    journal_rounds(events, path, 4)
+    events.tell(Event("round started", "local", ("smoker",), 10))
+    events.tell(Event("round ended", "local", ("smoker",), 10, reports=10, asked=2))
+    ended = list(JournalReader(path).notes())[-1]
+    assert (ended.parties, ended.asked) == (2, 2)
