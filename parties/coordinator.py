@@ -26,9 +26,9 @@ from localdp.errors import InvalidParameter
 from localdp.oracles.lr import cohorts_by_party
 from localdp.oracles.party import Request
 from localdp.randomizers.definition import Reports
-from localdp.sharing.collection import LONGEST_NAME, Collection, Contributor
+from localdp.sharing.collection import LONGEST_NAME, Collection, Contributor, operator_of
 from parties import codec
-from parties.identity import Identity, role_of
+from parties.identity import Identity
 from parties.quoting import quote
 from parties.receiving import Reception
 from parties.repeating import Patience, Persistence, UnaryCall, answers
@@ -65,7 +65,7 @@ class Peer:
 
     def open(self, identity: Identity | None) -> grpc.Channel:
         """Dial it, and with TLS nobody else."""
-        return open_channel(self.address, identity, role_of(self.name))
+        return open_channel(self.address, identity, operator_of(self.name))
 
 
 def _sized_windows(items: Sequence[_Item]) -> Iterator[list[_Item]]:

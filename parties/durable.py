@@ -5,13 +5,16 @@ power in the next instant.  A transaction is IMMEDIATE: it holds the file from i
 still so when it writes.  Whoever opens a file translates its errors, with `failure`; the path is named where it is opened,
 and not in what may be told to a caller.
 
-Checked in tests/unit/parties/test_durable.py, and with kill -9 in tests/fault/.
+`write_atomically` is for results and pages: whole or not at all, and not synced.
+
+Checked in tests/unit/parties/test_durable.py and tests/unit/report/test_report.py, and with kill -9 in tests/fault/.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,6 +49,15 @@ def open_synced(path: Path) -> sqlite3.Connection:
     return file
 
 
+def sync_directory(directory: Path) -> None:
+    """What was made, replaced or removed in it stays so after a power cut."""
+    opened = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
 def failure(what: str, path: Path | None, error: Exception) -> StorageFailed:
     """Why a file failed, without what stands in it: in the system's words, or by SQLite's name for it."""
     if isinstance(error, OSError) and error.errno:
@@ -67,3 +79,23 @@ def transaction(file: sqlite3.Connection) -> Iterator[None]:
         if file.in_transaction:  # a full disk, for one, has ended it already
             file.execute("ROLLBACK")
         raise
+
+
+def write_atomically(path: Path, content: str | bytes, *, confidential: bool = False) -> None:
+    """A reader sees the old file or the new one, never a part; nothing is left behind on failure."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        if not confidential:  # it was made for its owner alone
+            os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

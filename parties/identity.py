@@ -29,6 +29,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from localdp.errors import InvalidParameter
+from localdp.sharing.collection import operator_of
 from parties.durable import make_private_directory
 
 CERTIFICATE, KEY, AUTHORITY = "certificate.pem", "key.pem", "authority.pem"
@@ -57,7 +58,7 @@ class Identity:
 
     def require_speaks_for(self, name: str) -> None:
         """Refuse to go about under a name that the certificate does not prove."""
-        role_host(role_of(name))  # or nobody could insist on it
+        role_host(operator_of(name))  # or nobody could insist on it
         if not may_speak_for(self.name, name):
             raise InvalidParameter(
                 f"the certificate is {self.name!r}'s, and cannot prove to others to be {name!r}"
@@ -133,11 +134,6 @@ def role_host(name: str) -> str:
             "a role that is asked for by name has a name of lower-case letters, digits and hyphens"
         )
     return name + _ROLE_SUFFIX
-
-
-def role_of(name: str) -> str:
-    """The role whose certificate speaks for a party of this name."""
-    return name.partition("/")[0]
 
 
 def make_authority(directory: Path, name: str = "localdp development authority") -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter, InvalidRecord
+from localdp.framing import digest
 
 Rows = Literal["sample", "each"]
 
@@ -31,6 +32,7 @@ class Ownership:
     rows: Rows
     starts: NDArray[np.int64] = field(init=False, repr=False)  # of each person, the first row
     counts: NDArray[np.int64] = field(init=False, repr=False)  # and how many there are
+    fingerprint: bytes = field(init=False, repr=False)  # of all of it, computed once
 
     def __post_init__(self) -> None:
         steps = np.diff(self.owners)
@@ -43,6 +45,7 @@ class Ownership:
         starts = np.flatnonzero(np.concatenate(([True], steps == 1))).astype(np.int64)
         object.__setattr__(self, "starts", starts)
         object.__setattr__(self, "counts", np.diff(np.append(starts, len(self.owners))))
+        object.__setattr__(self, "fingerprint", digest(self.rows.encode(), self.owners.tobytes()))
 
     @property
     def people(self) -> int:

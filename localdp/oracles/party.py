@@ -99,8 +99,7 @@ class Table:
         """What pins the records: it changes with any value, and with whose row it is; without the key it says nothing."""
         if self.ownership is None:
             return derive_key(self.pin, b"records", self.records.fingerprint())
-        owners = digest(self.ownership.rows.encode(), self.ownership.owners.tobytes())
-        return derive_key(self.pin, b"records", self.records.fingerprint(), owners)
+        return derive_key(self.pin, b"records", self.records.fingerprint(), self.ownership.fingerprint)
 
     def owners_of_indices(self) -> NDArray[np.int64] | None:
         """Whose each index of a cohort is, where one person has several."""

@@ -28,6 +28,7 @@ from localdp.errors import InvalidParameter, PolicyRefused, TooFewReports
 from localdp.oracles.question import MEMOISED
 from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.sharing.collection import operator_of
 
 DEFAULT_DELTA = Fraction(1, 10**6)
 SMALLEST_DELTA = Fraction(1, 10**12)
@@ -112,11 +113,6 @@ class Promise:
     @property
     def _beside(self) -> str:
         return f", not counting the {self.colluding} largest parties" if self.colluding else ""
-
-
-def operator_of(name: str) -> str:
-    """Who speaks for a party: whoever has the certificate of the part of its name before "/"."""
-    return name.partition("/")[0]
 
 
 def _kind(randomizer: LocalRandomizer) -> Randomizer:

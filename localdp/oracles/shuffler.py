@@ -38,13 +38,13 @@ from localdp.oracles.around import ReportsAround
 from localdp.oracles.lr import LROracle, cohorts_by_party
 from localdp.oracles.mixing import mixed_reports
 from localdp.oracles.party import Request
-from localdp.oracles.promise import DEFAULT_DELTA, SMALLEST_DELTA, Promise, operator_of
+from localdp.oracles.promise import DEFAULT_DELTA, SMALLEST_DELTA, Promise
 from localdp.oracles.question import Question
 from localdp.randomizers.definition import Reports
 from localdp.randomness.keys import KEY_BYTES, derive_key
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource
-from localdp.sharing.collection import Contributor
+from localdp.sharing.collection import Contributor, operator_of
 
 __all__ = ["DEFAULT_DELTA", "SMALLEST_DELTA", "KnownParties", "Mixer", "Promise", "Shuffler"]
 

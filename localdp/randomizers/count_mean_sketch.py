@@ -17,6 +17,7 @@ The last term does not shrink with n: for one fixed family it is a bias, and the
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -48,7 +49,7 @@ _HALF = WORD_RANGE // 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Sketch:
+class _Sketch(ABC):
     """What both sketches share: the family, and the collisions that it costs."""
 
     requested: Epsilon
@@ -68,8 +69,9 @@ class _Sketch:
             raise InvalidParameter("this epsilon is too small for a 64-bit threshold")
 
     @property
+    @abstractmethod
     def _bits_changed(self) -> int:
-        raise NotImplementedError
+        """How many bits of a report depend on the input."""
 
     @property
     def epsilon(self) -> Epsilon:

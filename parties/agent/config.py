@@ -66,8 +66,9 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Schema
 from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter
+from localdp.sharing.collection import operator_of
 from parties.agent.declared import Declared, declared_schema
-from parties.identity import role_host, role_of
+from parties.identity import role_host
 from parties.observability.logs import LEVELS
 
 Rows = Literal["one", "sample", "each"]
@@ -208,7 +209,7 @@ class _Reader:
         if config.fixed_order and config.person is not None:
             raise self._wrong("data.fixed_order", "goes without data.person, by which people are known")
         if config.tls is not None:
-            self._check_role("name", role_of(config.name))
+            self._check_role("name", operator_of(config.name))
             for server in config.share_servers:
                 self._check_role(f"share_servers.{server}", server)
         if config.dial is not None:

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from localdp.errors import InvalidParameter
 from localdp.oracles.secrets import SECRET_BYTES, Secrets
 from localdp.randomness.keys import derive_key
-from parties.durable import make_private_directory
+from parties.durable import make_private_directory, sync_directory
 
 FILE_NAME = "secrets.json"
 
@@ -96,8 +96,6 @@ def _write(path: Path, content: SecretFile) -> None:
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # or a power cut could bring the file of before back, without a key that is in use
-    finally:
-        os.close(folder)
+    sync_directory(
+        path.parent
+    )  # or a power cut could bring the file of before back, without a key that is in use

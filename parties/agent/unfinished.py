@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from localdp.errors import InvalidParameter
-from parties.durable import make_private_directory
+from parties.durable import make_private_directory, sync_directory
 
 MARK = "init.unfinished"
 
@@ -39,11 +39,11 @@ def making(directory: Path) -> Iterator[None]:
     handle = os.open(directory / MARK, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         _lock(handle, directory)
-        _sync(directory)  # what is made from now on must not outlive the mark in a power cut
+        sync_directory(directory)  # what is made from now on must not outlive the mark in a power cut
         yield
-        _sync(directory)
+        sync_directory(directory)
         (directory / MARK).unlink()
-        _sync(directory)
+        sync_directory(directory)
     finally:
         os.close(handle)
 
@@ -53,11 +53,3 @@ def _lock(handle: int, directory: Path) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise InvalidParameter(f"another process is making {directory}") from None
-
-
-def _sync(directory: Path) -> None:
-    folder = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from localdp.domains import Records
     from parties.coordinator import Peer
     from parties.identity import Identity
-    from parties.relay.server import AttachedPeer
 
-ATTACH_SECONDS = 60.0
 DEFAULT_BATCH = 2  # that of `SharedOracle`
 
 
@@ -177,24 +175,19 @@ def _compile_first(options: AskOptions, people: int) -> None:
 
 @contextmanager
 def _connected(options: AskOptions, epsilon: Epsilon) -> Iterator[StatisticalQueryOracle]:
-    from parties.command.state import State, read_state
-    from parties.coordinator import RemoteParties
-    from parties.identity import load_identity
+    from parties.command.running import running_parties, told_of
     from parties.shares.collector import RemoteShareServers
 
     if options.model in ("exact", "curator"):
         raise InvalidParameter(
             f"running parties keep their records to themselves: nobody can be the {options.model} oracle"
         )
-    state = State((), ()) if options.connect is None else read_state(options.connect)
-    identity = None if options.identity is None else load_identity(options.identity)
+    state, identity = told_of(options)
     if options.model == "shuffled":
         with _mixed(options, state.shuffler, identity, epsilon) as oracle:
             yield oracle
         return
-    with ExitStack() as stack:
-        attached = attached_agents(options.relay, options.expect, identity, stack)
-        parties = stack.enter_context(closing(RemoteParties([*state.agents, *attached], identity=identity)))
+    with running_parties(options, state, identity) as parties:
         if options.model == "local":
             yield _distributed(options, epsilon, parties, None)
             return
@@ -216,26 +209,6 @@ def _mixed(
         )
     with closing(RemoteShuffler(shuffler, identity=identity)) as mixer:
         yield ShuffledOracle(mixer, epsilon, Keyring.from_system().source("analyst"))
-
-
-def attached_agents(
-    relay: str | None, expect: str, identity: Identity | None, stack: ExitStack
-) -> list[AttachedPeer]:
-    """The agents that dial in, once all of them have."""
-    if relay is None:
-        return []
-    from parties.command.options import names
-    from parties.relay.server import RelayServer
-
-    host, _, port = relay.rpartition(":")
-    expected = [name for name in names(expect) if name]
-    if not host or not port.isdecimal() or not expected:
-        raise InvalidParameter(
-            "--relay is an address such as 127.0.0.1:7000; --expect names those who dial it"
-        )
-    server = stack.enter_context(RelayServer(host, int(port), identity))
-    server.wait_for(expected, ATTACH_SECONDS)
-    return server.peers(expected)
 
 
 def _distributed(

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parties.command.arguments import JsonOption, SeedOption
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -34,12 +36,8 @@ def attack(
     out: Annotated[
         Path | None, typer.Option(help="Directory for the numbers (.json) and the plot (.svg).")
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
-    ] = False,
-    insecure_seed: Annotated[
-        int | None, typer.Option("--insecure-seed", help="Repeatable coins: for made-up people only.")
-    ] = None,
+    json: JsonOption = False,
+    insecure_seed: SeedOption = None,
 ) -> None:
     """Show an attack and what stops it: reconstruction, averaging, differencing."""
     from parties.command.output import reporting

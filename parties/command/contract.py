@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from parties.command.arguments import JsonOption
+
 if TYPE_CHECKING:
     from parties.contract.run import Outcome
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON envelope on standard output.")]
 _STYLES = {"holds": "green", "broken": "bold red", "not checked": "yellow"}
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from parties.command.arguments import JsonOption
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -23,9 +25,7 @@ _STYLES = {"ok": "green", "note": "yellow", "fails": "bold red"}
 
 def doctor(
     state: Annotated[Path, typer.Option(help="Where an agent would keep its state.")] = Path(),
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
-    ] = False,
+    json: JsonOption = False,
 ) -> None:
     """Check this machine: packages, extras, loopback, disk, SQLite, clock, limits, leftovers; and say what to do."""
     from parties.command.output import ExitCode, print_envelope, reporting, stdout_console

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,9 @@ def run_histogram(options: HistogramOptions) -> None:
 @contextmanager
 def _parties(options: HistogramOptions, epsilon: Epsilon) -> Iterator[LROracle]:
     if options.connect is not None or options.relay is not None:
-        with _running(options) as parties:
+        from parties.command.running import running_parties, told_of
+
+        with running_parties(options, *told_of(options)) as parties:
             yield parties
         return
     if options.identity is not None:
@@ -66,21 +68,6 @@ def _parties(options: HistogramOptions, epsilon: Epsilon) -> Iterator[LROracle]:
     people = made_up_people(number_of_people(options.people), Keyring.from_system().source("people"))
     with Simulation(dealt(people, options.parties), budget=epsilon) as simulation:
         yield simulation.parties
-
-
-@contextmanager
-def _running(options: HistogramOptions) -> Iterator[LROracle]:
-    from parties.command.ask import attached_agents
-    from parties.command.state import State, read_state
-    from parties.coordinator import RemoteParties
-    from parties.identity import load_identity
-
-    state = State((), ()) if options.connect is None else read_state(options.connect)
-    identity = None if options.identity is None else load_identity(options.identity)
-    with ExitStack() as stack:
-        attached = attached_agents(options.relay, options.expect, identity, stack)
-        with closing(RemoteParties([*state.agents, *attached], identity=identity)) as parties:
-            yield parties
 
 
 def histogram_data(histogram: Histogram) -> dict[str, Any]:

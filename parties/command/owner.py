@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from parties.command.arguments import JsonOption
+
 agent_app = typer.Typer(help="A party's agent: make its state, and serve.", no_args_is_help=True)
 keys_app = typer.Typer(help="Certificates and secret keys.", no_args_is_help=True)
 budget_app = typer.Typer(help="What was asked of your people, and what remains.", no_args_is_help=True)
 
 # Opened by the command, which says in one line what is wrong with it: not checked by the parser.
 ConfigArgument = Annotated[Path, typer.Argument(readable=False, help="The agent's configuration (TOML).")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON envelope on standard output.")]
 
 
 @agent_app.command("init")

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from parties.command.arguments import JsonOption
+
 
 def report_command(
     directory: Annotated[
@@ -16,9 +18,7 @@ def report_command(
     out: Annotated[
         Path | None, typer.Option(help="The page, instead of report.html beside the results.")
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
-    ] = False,
+    json: JsonOption = False,
 ) -> None:
     """Make one page of results that needs nothing else: plots, numbers, promises, refusals, costs, origin."""
     from parties.command.output import reporting

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from localdp.errors import InvalidParameter
+from parties.command.arguments import JsonOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -68,9 +69,7 @@ def round_command(
         Path | None,
         typer.Option(readable=False, help="This analyst's certificate, off loopback: see `localdp keys`."),
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
-    ] = False,
+    json: JsonOption = False,
 ) -> None:
     """Ask all enrolled parties at once; at the deadline, answer from those who answered, and say how many are missing."""
     from parties.command.output import reporting

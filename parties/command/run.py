@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from parties.command.arguments import JsonOption
+
 if TYPE_CHECKING:
     from parties.experiments.definition import Experiment
     from parties.experiments.forecast import Forecast
@@ -59,9 +61,7 @@ def run_command(
             "--insecure-seed", min=0, help="Repeatable coins, hence NO privacy: for made-up people only."
         ),
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
-    ] = False,
+    json: JsonOption = False,
 ) -> None:
     """Run an experiment from a file: sweeps over trust models, epsilons, people and dimensions, with many trials."""
     from parties.command.output import reporting

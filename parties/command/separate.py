@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from parties.command.arguments import JsonOption, SeedOption
+
 
 class Experiment(str, Enum):
     """The separations."""
@@ -32,15 +34,8 @@ def separate(
     out: Annotated[
         Path | None, typer.Option(help="Directory for the numbers (.json) and the plot (.svg).")
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
-    ] = False,
-    insecure_seed: Annotated[
-        int | None,
-        typer.Option(
-            "--insecure-seed", help="Repeatable coins, hence NO privacy: for made-up people only."
-        ),
-    ] = None,
+    json: JsonOption = False,
+    insecure_seed: SeedOption = None,
 ) -> None:
     """Show what one trust model can do and another cannot: parity, masked-parity, conjunctions, count."""
     from parties.command.output import reporting

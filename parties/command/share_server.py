@@ -15,6 +15,8 @@ from typing import Annotated
 
 import typer
 
+from parties.command.arguments import JsonOption
+
 share_server_app = typer.Typer(help="A share server: one part of the shared curator.", no_args_is_help=True)
 
 
@@ -38,9 +40,7 @@ def share_server_run(
             help="Whose certificate may open collections here, by name; several are allowed. Default: anybody's."
         ),
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
-    ] = False,
+    json: JsonOption = False,
 ) -> None:
     """Serve until Ctrl-C.  Without --state everything is in memory: after a restart, give it another name."""
     from parties.command.output import print_ok, print_whole, reporting, stderr_console

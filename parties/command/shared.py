@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from parties.command.arguments import JsonOption
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -34,9 +36,7 @@ def shared_explain(
         str, typer.Option(help="How far one person moves the sums: 1 for a count, 2 for a histogram.")
     ] = "1",
     length: Annotated[str, typer.Option(help="How many sums are released together.")] = "1",
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
-    ] = False,
+    json: JsonOption = False,
 ) -> None:
     """Show the error of each noise plan, and its exact epsilon against every coalition of share servers."""
     from parties.command.output import print_ok, reporting, stdout_console

@@ -16,6 +16,8 @@ from typing import Annotated
 
 import typer
 
+from parties.command.arguments import JsonOption
+
 shuffler_app = typer.Typer(help="A shuffler: it mixes the reports of agents.", no_args_is_help=True)
 
 
@@ -59,9 +61,7 @@ def shuffler_run(
     tls: Annotated[
         Path | None, typer.Option(help="Its identity (`localdp keys`); needed off loopback.")
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON envelope on standard output.")
-    ] = False,
+    json: JsonOption = False,
 ) -> None:
     """Serve until Ctrl-C.  It refuses to mix so few or so revealing reports that epsilon and delta would not hold.
 

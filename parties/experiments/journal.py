@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from localdp.errors import InvalidParameter, StorageFailed
+from parties.durable import sync_directory
 from parties.experiments.trials import BlockResult
 
 FILE = "journal.jsonl"
@@ -56,7 +57,7 @@ class Journal:
         except BaseException:
             os.close(self._file)
             raise
-        _sync_directory(directory)
+        sync_directory(directory)
 
     def append(self, name: str, result: BlockResult) -> None:
         """Keep a block; when this returns, it is on disk."""
@@ -132,12 +133,3 @@ def _body(line: bytes) -> dict[str, Any] | None:
         return body
     except ValueError:
         return None
-
-
-def _sync_directory(directory: Path) -> None:
-    """So that the file itself is there after a crash."""
-    opened = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from localdp.errors import InvalidParameter
+from parties.durable import write_atomically
 from parties.experiments.cells import Cell, blocks_of, cells_of
 from parties.experiments.definition import Experiment
 from parties.experiments.trials import BlockResult, Row
@@ -176,16 +177,15 @@ def _versions() -> dict[str, str]:
 def write_results(results: Results, directory: Path, formats: Iterable[str]) -> list[Path]:
     """The files, each there whole or not at all."""
     directory.mkdir(parents=True, exist_ok=True)
-    mode = 0o600 if results.provenance["confidential"] else 0o644
+    confidential = bool(results.provenance["confidential"])
     written = []
     if "json" in formats:
         written.append(directory / "results.json")
-        _replace(
-            written[-1], (json.dumps(results.to_data(), allow_nan=False, indent=1) + "\n").encode(), mode
-        )
+        text = json.dumps(results.to_data(), allow_nan=False, indent=1) + "\n"
+        write_atomically(written[-1], text, confidential=confidential)
     if "parquet" in formats and has_pyarrow():
         written.append(directory / "results.parquet")
-        _replace(written[-1], _parquet(results), mode)
+        write_atomically(written[-1], _parquet(results), confidential=confidential)
     return written
 
 
@@ -225,10 +225,3 @@ def _type(pyarrow: Any, name: str) -> Any:
     if name in _TEXTS:
         return pyarrow.string()
     return pyarrow.int64() if name in _WHOLE else pyarrow.float64()
-
-
-def _replace(path: Path, data: bytes, mode: int) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
-        file.write(data)
-    partial.replace(path)

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from localdp.experiments.attack_results import Attack, Panel, Point
-from parties.report.files import write_atomically
+from parties.durable import write_atomically
 from parties.report.plot import INK, plot_settings, require_matplotlib
 
 _COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7")

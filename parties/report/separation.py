@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from localdp.experiments.separations import Separation
-from parties.report.files import write_atomically
+from parties.durable import write_atomically
 from parties.report.plot import plot_settings, require_matplotlib
 
 _COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7")

@@ -20,9 +20,10 @@ from localdp.cohorts import Cohort
 from localdp.errors import DeadlineMissed, LocalDpError, MalformedReport
 from localdp.oracles.party import Request
 from localdp.randomizers.definition import TalliedRandomizer, Tally, tally_packed
+from localdp.sharing.collection import operator_of
 from parties import codec
 from parties.coordinator import MOST_CALLS
-from parties.identity import Identity, role_of
+from parties.identity import Identity
 from parties.serving import open_aio_channel
 from parties.status import error_of, reason
 from parties.wire.v1 import oracle_pb2_grpc
@@ -42,7 +43,7 @@ class Channels:
     def to(self, name: str, address: str) -> grpc.aio.Channel:
         """The channel to whoever has that name, at an address."""
         if (name, address) not in self._open:
-            self._open[name, address] = open_aio_channel(address, self._identity, role_of(name))
+            self._open[name, address] = open_aio_channel(address, self._identity, operator_of(name))
         return self._open[name, address]
 
     async def __aenter__(self) -> Channels:

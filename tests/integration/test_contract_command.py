@@ -20,16 +20,9 @@ from parties.contract.run import CLAUSES, check_contract
 from parties.identity import load_identity, make_authority, make_identity
 from parties.serving import start_server
 from parties.simulation.launcher import Simulation
-from tests.support.broken_agents import (
-    BROKEN_AGENTS,
-    BUDGET,
-    LARGEST,
-    PEOPLE,
-    RECORDS,
-    Bare,
-    BrokenAgent,
-    honest_party,
-)
+from tests.support.broken_agents import BROKEN_AGENTS, BrokenAgent
+from tests.support.broken_holders import BUDGET, LARGEST, PEOPLE, RECORDS, honest_party
+from tests.support.broken_services import Bare
 from tests.support.federations import Loopback, loopback
 from tests.support.processes import COMMAND, envelope, localdp, stage
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from parties.durable import write_atomically
 from parties.report.experiment.files import stories_in
 from parties.report.experiment.page import report_page
 from parties.report.experiment.story import Story
-from parties.report.files import write_atomically
 from parties.report.plot import require_matplotlib
 
 FILE = "report.html"

@@ -25,8 +25,8 @@ from localdp.experiments.bounds import (
     shuffled_local_epsilon,
 )
 from localdp.experiments.comparison import Comparison, Row, fit_slopes
+from parties.durable import write_atomically
 from parties.report import print_comparison, render_page, render_svg, write_all
-from parties.report.files import write_atomically
 from parties.report.wording import alike, number, slope, with_error_bar
 
 PEOPLE = (10**2, 10**3, 10**4, 10**5, 10**6)
