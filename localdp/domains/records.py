@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,25 +34,25 @@ class Records:
         for name, length in lengths.items():
             if length != people:
                 raise InvalidRecord(f"column {name!r} has {length} rows, {schema.names[0]!r} has {people}")
-        self._fill(schema, checked)
+        self._fill(schema, checked, people)
 
     @classmethod
     def from_columns(cls, schema: Schema, columns: Mapping[str, object]) -> Records:
         """The table with these columns, each an array or a list with one value per person."""
         return cls(schema, columns)
 
-    def _fill(self, schema: Schema, columns: dict[str, NDArray[Any]]) -> None:
+    def _fill(self, schema: Schema, columns: dict[str, NDArray[Any]], people: int) -> None:
         for column in columns.values():
             column.flags.writeable = False
         self._schema = schema
         self._columns = columns
-        self._people = len(columns[schema.names[0]])
+        self._people = people
         self._fingerprint: bytes | None = None
 
-    def _with(self, columns: dict[str, NDArray[Any]]) -> Records:
+    def _with(self, columns: dict[str, NDArray[Any]], people: int) -> Records:
         """A table of rows of this one: they were checked already."""
         records = object.__new__(Records)
-        records._fill(self._schema, columns)
+        records._fill(self._schema, columns, people)
         return records
 
     @property
@@ -71,8 +71,11 @@ class Records:
             raise InvalidRecord(f"the records have no column {name!r:.70}")
         return self._columns[name]
 
-    def take(self, indices: object) -> Records:
-        """The rows of these people, in this order; negative or unknown indices are refused."""
+    def take(self, indices: object, names: Container[str] | None = None) -> Records:
+        """The rows of these people, in this order; negative or unknown indices are refused.
+
+        With `names`, of these columns alone: what nobody looks at need not be copied.
+        """
         rows = np.asarray(indices)
         if rows.size == 0:
             rows = rows.astype(np.int64)
@@ -80,13 +83,16 @@ class Records:
             raise UnknownIndex("people are named by a one-dimensional list of integers")
         if rows.size and (int(rows.min()) < 0 or int(rows.max()) >= self._people):
             raise UnknownIndex(f"an index is outside of 0..{self._people - 1}")
-        return self._with({name: column[rows] for name, column in self._columns.items()})
+        wanted = {name: column for name, column in self._columns.items() if names is None or name in names}
+        return self._with({name: column[rows] for name, column in wanted.items()}, len(rows))
 
     def slice(self, start: int, stop: int) -> Records:
         """The people from `start` up to and not including `stop`; shares memory with this table."""
         if not 0 <= start <= stop <= self._people:
             raise UnknownIndex(f"{start}..{stop} is not a range of people within 0..{self._people}")
-        return self._with({name: column[start:stop] for name, column in self._columns.items()})
+        return self._with(
+            {name: column[start:stop] for name, column in self._columns.items()}, stop - start
+        )
 
     def fingerprint(self) -> bytes:
         """SHA-256 of the schema and of every value, computed once."""

@@ -41,6 +41,7 @@ from localdp.queries.expressions import (
     Vector,
 )
 from localdp.queries.kinds import BitType, CategoryType, Kind, LabelType, NumberType, Type, UnitType
+from localdp.queries.smallness import numeric_exponent
 from localdp.queries.text import to_text
 from localdp.queries.tokens import LONGEST_TEXT
 
@@ -128,6 +129,7 @@ def _number_type(operand: Numeric, schema: Schema) -> NumberType:
         magnitude = _upwards(magnitude + max(map(abs, ends)))
     if magnitude > _LARGEST_SUM:
         raise QueryRefused(f"{shown(operand)} may be too large for a double")
+    numeric_exponent(operand, schema)  # refuses what may be too small for one
     return NumberType(low, high)
 
 

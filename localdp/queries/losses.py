@@ -12,7 +12,8 @@ with m = <w, v>, and s = 2 t - 1 for a label t that is true or false,
 
 Claim.  |g| <= 1, so the gradient has norm at most 1.  Everything is made of the operations that IEEE 754
 rounds correctly, in a fixed order, `exponential` too: the same record has the same gradient at every party.
-Checked in tests/unit/queries/test_losses.py.
+Nothing branches on a value, and no slope other than 0 is below 2**-128, so that none makes a subnormal number
+(`vector_smallness`).  Checked in tests/unit/queries/test_losses.py, test_smallness.py and test_silence.py.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _LOG2_HIGH = float.fromhex("0x1.62e42fefap-1")  # log 2 to 36 bits: its multiple
 _LOG2_LOW = float.fromhex("0x1.cf79abc9e3b3ap-40")  # the rest
 _TERMS = 14  # of the series at |r| <= log(2) / 2: the next one is below 2**-57
 _LEAST = -700.0  # exp of less is taken as exp of this, about 1e-304
+FAINTEST = -87.0  # in a slope the same at about 2**-126: its product with an entry is not subnormal
 
 
 def slope(loss: Loss, margin: Floats, target: Floats) -> Floats:
@@ -38,18 +40,18 @@ def slope(loss: Loss, margin: Floats, target: Floats) -> Floats:
         case "logistic":
             return sigmoid(margin) - target
         case "hinge":
-            return np.where(sign * margin < 1.0, -sign, 0.0)
+            return -sign * (sign * margin < 1.0) + 0.0  # which makes 0.0 of -0.0
         case "squared":
             clipped: Floats = np.clip(margin - target, -1.0, 1.0)
             return clipped
         case "madaboost":
-            return -sign * exponential(np.minimum(-sign * margin, 0.0))
+            return -sign * exponential(np.clip(-sign * margin, FAINTEST, 0.0))
 
 
 def sigmoid(values: Floats) -> Floats:
     """1 / (1 + exp(-x)), in [0, 1]."""
-    small = exponential(-np.abs(values))
-    result: Floats = np.where(values >= 0, 1.0, small) / (1.0 + small)
+    small = exponential(np.maximum(-np.abs(values), FAINTEST))
+    result: Floats = np.maximum(small, values >= 0) / (1.0 + small)
     return result
 
 

@@ -1,6 +1,7 @@
 """The static types of queries for more than one number: their kind and length on a schema.
 
-Claims.  What `shape_of` accepts evaluates without error, overflow or NaN on every table of the schema.
+Claims.  What `shape_of` accepts evaluates without error, overflow or NaN on every table of the schema, and without
+subnormal numbers (`vector_smallness`).
 The work of evaluating it is bounded: one record takes at most `MOST_NODES` values of single numbers and
 `MOST_ENTRIES` entries of vectors, whatever the tree; no vector is longer than `LONGEST_VECTOR`.
 Checked in tests/unit/queries/test_vector_checking.py.
@@ -43,6 +44,7 @@ from localdp.queries.kinds import (
     SeveralType,
     UnitType,
 )
+from localdp.queries.vector_smallness import require_normal
 from localdp.queries.vectors import CATEGORIES
 
 LARGEST_CATEGORY = 1 << 20  # of a cross product
@@ -66,6 +68,7 @@ def shape_of(expression: Expression, schema: Schema) -> Shape:
     found = checker.several(expression)
     if checker.entries > MOST_ENTRIES:
         raise QueryRefused(f"the vectors of a query have at most {MOST_ENTRIES} entries in all")
+    require_normal(expression, schema)
     return Shape(found, checker.entries)
 
 

@@ -7,12 +7,17 @@ Doubles throughout; `losses` has the functions that are not correctly rounded by
 Claim.  Vectors that are at most 1 long are at most 1 + 1e-12 long in doubles: a norm is the root of at most
 2**12 rounded squares, and 2**12 units in the last place are less.
 Checked against an interpreter of single rows in tests/unit/queries/test_vector_evaluate.py.
+
+Claim.  The same work is done whatever the values are: every condition, centre and block is computed for everybody, nothing
+branches, and no number is subnormal (`vector_smallness`).
+Checked for every kind of node in tests/unit/queries/test_silence.py.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +43,7 @@ from localdp.queries.expressions import (
     Which,
 )
 from localdp.queries.losses import slope
+from localdp.queries.smallness import FLUSHED, is_wide
 from localdp.queries.vector_checking import column_size
 
 Floats = NDArray[np.float64]
@@ -78,11 +84,11 @@ def rows(vector: BallVector, records: Records) -> Floats:
     """The entries of a vector of norm at most 1, one row for each."""
     match vector:
         case Ball(forms):
-            return _shortened(_stacked(forms, records), least=1.0)
+            return _shortened(_stacked(forms, records), _any_wide(forms, records), least=1.0)
         case Sphere(forms):
-            return _shortened(_stacked(forms, records), least=0.0)
+            return _shortened(_stacked(forms, records), _any_wide(forms, records), least=0.0)
         case Signed(when, inner):
-            return rows(inner, records) * np.where(condition(when, records), 1.0, -1.0)
+            return rows(inner, records) * (2.0 * condition(when, records) - 1.0)
         case Moments(inner, target):
             entries = rows(inner, records)
             return _moments(entries) if target is None else _augmented(entries, _target(target, records))
@@ -102,10 +108,12 @@ def words(conditions: Iterable[Condition], records: Records) -> Integers:
 
 
 def _first(conditions: tuple[Condition, ...], records: Records) -> Integers:
-    result = np.full(records.people, len(conditions), np.int64)
-    for number in reversed(range(len(conditions))):
-        result[condition(conditions[number], records)] = number
-    return result
+    """How many conditions fail before the first that holds."""
+    failed, count = np.ones(records.people, np.bool_), np.zeros(records.people, _small(len(conditions)))
+    for when in conditions:
+        failed &= np.logical_not(condition(when, records))
+        count += failed
+    return count.astype(np.int64)
 
 
 def _cells(parts: tuple[Categorical, ...], records: Records) -> tuple[Integers, int]:
@@ -119,15 +127,22 @@ def _cells(parts: tuple[Categorical, ...], records: Records) -> tuple[Integers, 
 
 def _nearest(vectors: Floats, centres: tuple[Point, ...]) -> Integers:
     people = vectors.shape[1]
-    number, least = np.zeros(people, np.int64), np.full(people, np.inf)
+    small = _small(len(centres))
+    number, least = np.zeros(people, small), np.full(people, np.inf)
     for candidate, centre in enumerate(centres):
         distance = np.zeros(people)
         for entry, coordinate in zip(vectors, centre, strict=True):
             distance += np.square(entry - float(coordinate))
         nearer = distance < least  # strictly: the lowest number wins among equals
-        number[nearer] = candidate
+        # The greatest number wins of those that were the nearest so far.
+        np.maximum(number, nearer * small.type(candidate), out=number)
         np.minimum(least, distance, out=least)
-    return number
+    return number.astype(np.int64)
+
+
+def _small(most: int) -> np.dtype[np.unsignedinteger[Any]]:
+    """The shortest whole numbers that hold so many."""
+    return np.min_scalar_type(most)
 
 
 def _stacked(forms: tuple[Scalar, ...], records: Records) -> Floats:
@@ -137,10 +152,17 @@ def _stacked(forms: tuple[Scalar, ...], records: Records) -> Floats:
     return stacked
 
 
-def _shortened(vectors: Floats, least: float) -> Floats:
+def _any_wide(forms: tuple[Scalar, ...], records: Records) -> bool:
+    return any(is_wide(form, records.schema) for form in forms)
+
+
+def _shortened(vectors: Floats, wide: bool, least: float) -> Floats:
     """The vectors divided by their norm, or by `least` if that is more; the zero vector stays."""
     largest = np.maximum(np.abs(vectors).max(axis=0), least)
-    largest[largest == 0] = 1.0
+    if least == 0:
+        largest += largest == 0
+    if wide:
+        vectors *= np.abs(vectors) >= largest * FLUSHED
     vectors /= largest  # first, so that no square overflows, nor vanishes with all others
     squares = np.zeros(vectors.shape[1])
     for row in vectors:
@@ -181,7 +203,10 @@ def _dot(point: Point, vectors: Floats) -> Floats:
 
 
 def _placed(numbers: Integers, size: int, vectors: Floats) -> Floats:
+    """Every block is made for everybody: the bits of the entries, under a mask of ones or of zeros."""
     length, people = vectors.shape
-    blocks = np.zeros((size, length, people))
-    blocks[numbers, :, np.arange(people)] = vectors.T
+    blocks = np.empty((size, length, people))
+    for number, block in enumerate(blocks):
+        mask = (numbers != number) - np.int64(1)  # -1 has all bits
+        np.bitwise_and(vectors.view(np.int64), mask, out=block.view(np.int64))
     return blocks.reshape(size * length, people)

@@ -8,7 +8,11 @@ form of a report, and the tally and the estimator at the aggregator; no end reco
 the integers 0 .. inputs - 1.  Reports of any number of workers are summed up in a `Tally`, whose merging is exact and in
 any order.
 
-Checked for every randomizer by tests/contract/test_randomizer.py.
+On an agent, whose coins come from a `LanedSource`, the time of `randomize` and `pack` tells neither values nor coins: with
+the report, a coin tells the value.  So nothing is selected by a mask or by `np.where`, sorted, or searched there.
+
+Checked for every randomizer by tests/contract/test_randomizer.py; the time, by
+tests/unit/randomizers/test_quiet_randomizers.py.
 """
 
 from __future__ import annotations

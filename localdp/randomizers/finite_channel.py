@@ -20,6 +20,8 @@ import hashlib
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 
@@ -35,7 +37,8 @@ from localdp.randomizers.packing import (
     unpack_integers,
     unsigned_type,
 )
-from localdp.randomness.source import WORD_RANGE, RandomSource, Words
+from localdp.randomness.fixed_search import FixedSearch
+from localdp.randomness.source import WORD_RANGE, RandomSource
 
 MOST_INPUTS = 256
 MOST_OUTPUTS = 4096
@@ -93,15 +96,10 @@ class FiniteChannel:
         return f"finite-channel(inputs={self.inputs},outputs={self.outputs},sha256={self._digest})"
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:
-        """One output for each value: everybody draws one integer below the total, and finds it in the own row."""
+        """One output for each value: everybody draws one integer below the total, and finds it in fixed work."""
         truth = checked_inputs(values, self.inputs)
         drawn = source.below(self.total, len(truth))
-        reports = np.empty(len(truth), unsigned_type(self.report_bits))
-        order = np.argsort(truth.astype(np.uint8), kind="stable")
-        ends = np.cumsum(np.bincount(truth, minlength=self.inputs))
-        for value, places in enumerate(np.split(order, ends[:-1])):
-            reports[places] = np.searchsorted(self._steps(value), drawn[places], side="right")
-        return reports
+        return _search(self).steps(drawn, truth).astype(unsigned_type(self.report_bits))
 
     def law(self, value: int) -> dict[Hashable, Fraction]:
         """The exact law of the report."""
@@ -163,10 +161,11 @@ class FiniteChannel:
     def _probabilities(self) -> Floats:
         return np.array([[weight / self.total for weight in row] for row in self.matrix])
 
-    def _steps(self, value: int) -> Words:
-        """The cumulative weights of a row but the last, which may be 2**64 and is never reached."""
-        weights = np.array(self.matrix[value][:-1], np.uint64)
-        return np.cumsum(weights, dtype=np.uint64)
+
+@lru_cache(maxsize=8)
+def _search(channel: FiniteChannel) -> FixedSearch:
+    # The last cumulative weight of a row is never reached, and may be 2**64, which no word holds.
+    return FixedSearch([list(accumulate(row[:-1])) for row in channel.matrix], channel.total)
 
 
 def _require_shape(matrix: tuple[tuple[int, ...], ...]) -> None:

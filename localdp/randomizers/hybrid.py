@@ -94,7 +94,9 @@ class HybridRandomizer:
             return bits
         cells = self.piecewise.window.draw(inputs, source).astype(kind)
         cells += kind.type(_FIRST_CELL)
-        np.copyto(bits, cells, where=source.bernoulli(self.branch, len(inputs)))
+        cells -= bits
+        cells *= source.bernoulli(self.branch, len(inputs))  # modulo the size of the type, which cancels
+        bits += cells
         return bits
 
     def law(self, value: int) -> dict[Hashable, Fraction]:

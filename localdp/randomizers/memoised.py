@@ -4,7 +4,7 @@ Asked again and again, a person who randomizes afresh each time is averaged out.
 (the permanent round, epsilon_permanent) and kept; each report is that answer after a second, fresh randomization (the
 instantaneous round).  Two guarantees, both of the integer law, replace-one neighbours, in nats:
 
-- any number of reports about u distinct values costs at most u epsilon_permanent (hashed: see memoised_hashing.py);
+- any number of reports about a value that stays costs at most epsilon_permanent;
 - one report alone costs `epsilon`, which is smaller: whoever sees one report learns no more.
 
 Unary encodings (Arcolezi et al. 2022): the permanent round is a unary encoding with supports p and q, and the second
@@ -16,11 +16,16 @@ q).
 
 at f = 0 exactly that of a fresh optimized encoding of `epsilon`: memory costs no accuracy.
 
+A value that changes is another matter: answers that are kept beyond a change show that there was one, at no bounded
+loss, whatever the number of distinct values.  **Deviation** from the sources, which book epsilon_permanent for each
+distinct value: a party books it for each epoch, in which values stay, and puts the epoch into the description below, so
+that nothing permanent outlives it (tests/unit/auditing/test_histories.py enumerates both).
+
 No state is kept.  The permanent coins of person i and value v are lane i * inputs + v of a keystream under a key
 derived from the party's secret and the description of the collection: the same person and value always give the same
 answer, different ones share no coin (`lanes.py`).  **Deviation** from the sources, which store the answers: nothing
-can be lost or rolled back, and a party that loses its secret only starts over.  For one person the work does not
-depend on the value.
+can be lost or rolled back, and a party that loses its secret only starts over.  Values choose lanes, and the work
+depends on the number of people alone (`LanedSource.of_choices`).
 Checked exactly, by enumerating the coins, in tests/unit/randomizers/test_memoised.py.
 """
 
@@ -69,8 +74,7 @@ class PermanentCoins:
         if len(people) and not 0 <= int(people.min()) <= int(people.max()) <= LARGEST_LANE // number - 1:
             raise InvalidParameter(f"people are numbered from 0 to {LARGEST_LANE // number - 1}")
         key = derive_key(self.secret, b"permanent answers", self.description, number.to_bytes(8, "big"))
-        lanes = np.asarray(people, np.int64) * number + choices.astype(np.int64)
-        return LanedSource(key, lanes)
+        return LanedSource.of_choices(key, people, choices.astype(np.int64), number)
 
 
 class MemoisedRandomizer(LocalRandomizer, Protocol):
@@ -79,10 +83,6 @@ class MemoisedRandomizer(LocalRandomizer, Protocol):
     @property
     def epsilon_permanent(self) -> Epsilon:
         """Privacy loss of one permanent answer, hence of any number of reports of it."""
-        ...
-
-    def epsilon_total(self, distinct_values: int) -> Epsilon:
-        """What any number of reports about so many distinct values costs at most."""
         ...
 
     def permanent_answers(self, people: Integers, values: Values, coins: PermanentCoins) -> Reports:
@@ -152,10 +152,6 @@ class MemoisedUnary(UnaryEncoding):
     def epsilon_permanent(self) -> Epsilon:
         """Privacy loss of one permanent answer, hence of any number of reports of it."""
         return self.permanent.epsilon
-
-    def epsilon_total(self, distinct_values: int) -> Epsilon:
-        """What any number of reports about so many distinct values costs at most."""
-        return self.epsilon_permanent * distinct_values
 
     def randomize(self, values: Values, source: RandomSource) -> PackedBits:
         """The first report of each value, both rounds from one source."""

@@ -1,15 +1,16 @@
 """LOLOHA: local hashing over time (Arcolezi, Pinzon, Palamidessi and Gambs 2023).
 
-A person keeps one hash function for ever, and one permanent answer for each of its g buckets: the own bucket with
+A person keeps one hash function for an epoch, and one permanent answer for each of its g buckets: the own bucket with
 probability T / 2**64, another one otherwise.  A report is the permanent answer of the bucket of the present value
 after a second k-ary response that keeps it with probability U / 2**64.  With the permanent supports p and q = (1 - p)
 / (g - 1), a report names the own bucket with probability p' = p U + q (1 - U) (U as a share) and each other with (1 -
 p') / (g - 1).
 
 Claim.  One report is epsilon-local with exp(epsilon) = p' (g - 1) / (1 - p'); U is the largest that keeps to the
-request. Whatever the number of values and reports, the total is at most g epsilon_permanent: there are only g answers
-to tell. It is a pure protocol with supports p' and 1 / g, and g is chosen as the one of least variance at f = 0, by
-the exact formula: then it is that of a fresh optimal local hashing of `epsilon`.
+request. Any number of reports about a value that stays costs at most epsilon_permanent; the g epsilon_permanent that
+the source claims for values that change is not claimed here (memoised.py says why). It is a pure protocol with supports
+p' and 1 / g, and g is chosen as the one of least variance at f = 0, by the exact formula: then it is that of a fresh
+optimal local hashing of `epsilon`.
 
 **Deviation** from the source, whose U solves (p U + q V) / (p V + q U) = exp(epsilon), V = (1 - U) / (g - 1).  That
 leaves out the ways through a third bucket, so that for g > 2 its report costs less than was asked for: at
@@ -40,7 +41,7 @@ MOST_BUCKETS_TRIED = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class MemoisedHashing:
-    """Reports a seed, the same for ever, and the bucket of the present value after two rounds.
+    """Reports a seed, the same for an epoch, and the bucket of the present value after two rounds.
 
     `requested` is for one report, `requested_permanent` for all reports of one bucket.
     """
@@ -86,10 +87,6 @@ class MemoisedHashing:
     def epsilon_permanent(self) -> Epsilon:
         """Privacy loss of one permanent answer, hence of any number of reports of it."""
         return self.permanent.epsilon
-
-    def epsilon_total(self, distinct_values: int) -> Epsilon:
-        """What any number of reports about so many distinct values costs at most."""
-        return self.epsilon_permanent * min(distinct_values, self.number)
 
     @property
     def inputs(self) -> int:

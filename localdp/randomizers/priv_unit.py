@@ -36,16 +36,18 @@ from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, Values
 from localdp.randomizers.inputs import require_between, require_own
 from localdp.randomizers.near_scores import NearScores, best_near
+from localdp.randomizers.order_statistics import places_of_ranks
 from localdp.randomizers.packing import bits_below, pack_integers, packed_size, unpack_integers
-from localdp.randomizers.public_normals import PublicScores, public_normals
+from localdp.randomizers.public_normals import PublicScores, Singles, public_normals
 from localdp.randomizers.thresholds import keep_threshold
-from localdp.randomness.source import WORD_BITS, WORD_RANGE, Integers, RandomSource, Words
+from localdp.randomness.source import WORD_BITS, WORD_RANGE, Bits, Integers, RandomSource, Words
 
 LARGEST_DIMENSION = 1 << 16
 LARGEST_CANDIDATES = 1 << 11
 LARGEST_LIST = 1 << 22  # normals that one person's candidates take
 LARGEST_RESOLUTION = 1 << 20
 _BLOCK_NORMALS = 1 << 18  # normals made at a time: a block stays in the cache
+_SCORES_AT_ONCE = 1 << 17  # ranked at a time
 _FIXED_POINT = 1 << 16
 
 
@@ -130,35 +132,38 @@ class PrivUnit:
         kept = source.bernoulli(self.keep, people)
         near = source.below(self.near, people).view(np.int64)
         far = source.below(self.candidates - self.near, people).view(np.int64)
+        ranks, opposite = self._wanted(kept, near, far)
+        pairs = self.candidates // 2
+        scores = PublicScores(min(people, self._people_at_once(pairs)), pairs, self.dimension + 1)
         chosen = np.empty(people, np.uint64)
-        blocks = self._blocks(people, self.candidates // 2)
-        scores = self._scores(blocks[0].stop if blocks else 0)
-        for part in blocks:
-            signed = self._ranked(vectors[part], seeds[part], scores)
-            chosen[part] = np.where(kept[part], *self._picked(signed, near[part], far[part]))
+        step = max(1, _SCORES_AT_ONCE // pairs)
+        for start in range(0, people, step):
+            some = slice(start, start + step)
+            found = self._found(vectors[some], seeds[some], scores)
+            chosen[some] = _candidates(found, ranks[some]) ^ opposite[some]
         return chosen
 
-    def _scores(self, people: int) -> PublicScores:
-        return PublicScores(people, self.candidates // 2, self.dimension + 1)
+    def _found(self, vectors: Floats, seeds: Words, scores: PublicScores) -> Singles:
+        """The scores of one normal of each pair, for more people than normals are made for at a time."""
+        found = np.empty((len(seeds), scores.rows), np.float32)
+        for part in self._blocks(len(seeds), scores.rows):
+            found[part] = scores.of(seeds[part], vectors[part])
+        return found
 
-    def _ranked(self, vectors: Floats, seeds: Words, scores: PublicScores | None = None) -> Integers:
-        """For each person, the candidates of positive score by falling score, one of each pair."""
-        found = (scores or self._scores(len(seeds))).of(seeds, vectors)
-        order = np.argsort(-np.abs(found), axis=1)
-        return 2 * order + (np.take_along_axis(found, order, axis=1) < 0)
-
-    def _picked(self, signed: Integers, near: Integers, far: Integers) -> tuple[Integers, Integers]:
-        """The near candidate and the far one of these numbers.
+    def _wanted(self, kept: Bits, near: Integers, far: Integers) -> tuple[Integers, Integers]:
+        """Of which pair, by falling score, a candidate is taken, and whether it is the one of negative score.
 
         Candidates 2 i and 2 i + 1 are normal i and its negative.  The far ones are the negatives of the near ones,
         then both of every other pair.
         """
-        beyond = far - self.near
-        opposite = beyond < 0
-        place = np.where(opposite, far, self.near + beyond // 2)
-        person = np.arange(len(signed))
-        flipped = np.where(opposite, 1, beyond % 2)
-        return signed[person, near], signed[person, place] ^ flipped
+        beyond: Integers = far - self.near
+        negative: Integers = (beyond < 0).astype(np.int64)
+        back: Integers = beyond - (beyond >> 1)  # two far candidates have one rank, but for the first ones
+        back *= beyond >= 0
+        moved: Integers = (~kept).astype(np.int64)
+        further: Integers = far - back - near
+        further *= moved
+        return near + further, (negative | (beyond & 1)) & moved
 
     def law(self, value: int) -> dict[Hashable, Fraction]:
         """Not listed: a report has 2**64 seeds.  Use `law_given_seed`."""
@@ -167,7 +172,9 @@ class PrivUnit:
     def law_given_seed(self, vector: Values, seed: int) -> dict[Hashable, Fraction]:
         """The exact law of the number of the candidate, for one seed."""
         seeds = np.array([seed], np.uint64)
-        nearest = set(self._ranked(self._unit_vectors(vector[None, :]), seeds)[0, : self.near].tolist())
+        scores = PublicScores(1, self.candidates // 2, self.dimension + 1)
+        found = scores.of(seeds, self._unit_vectors(vector[None, :]))
+        nearest = set(_candidates(found.repeat(self.near, axis=0), np.arange(self.near)).tolist())
         near = Fraction(self.keep, WORD_RANGE * self.near)
         far = Fraction(WORD_RANGE - self.keep, WORD_RANGE * (self.candidates - self.near))
         return {number: near if number in nearest else far for number in range(self.candidates)}
@@ -232,5 +239,15 @@ class PrivUnit:
         return np.concatenate([values, np.sqrt(missing)[:, None]], axis=1) / radius
 
     def _blocks(self, people: int, rows: int) -> list[slice]:
-        size = max(1, _BLOCK_NORMALS // (rows * (self.dimension + 1)))
+        size = self._people_at_once(rows)
         return [slice(start, start + size) for start in range(0, people, size)]
+
+    def _people_at_once(self, rows: int) -> int:
+        return max(1, _BLOCK_NORMALS // (rows * (self.dimension + 1)))
+
+
+def _candidates(scores: Singles, ranks: Integers) -> Integers:
+    """For each person, the candidate of positive score in the pair of this rank."""
+    places = places_of_ranks(scores, ranks)
+    negative = np.take_along_axis(scores, places[:, None], axis=1)[:, 0] < 0
+    return 2 * places + negative

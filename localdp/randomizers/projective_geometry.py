@@ -92,7 +92,8 @@ class ProjectiveGeometryResponse:
         points = np.empty(len(items), np.int64)
         for start in range(0, len(items), _BLOCK):
             part = slice(start, start + _BLOCK)
-            block = np.where(kept[part], members[on[part]], others[off[part]]) - items[part]
+            outside = others[off[part]]
+            block = outside + (members[on[part]] - outside) * kept[part] - items[part]
             points[part] = block + self.geometry.points * (block < 0)
         return points.astype(np.uint32)
 

@@ -12,13 +12,12 @@ Checked in tests/unit/randomizers/test_priv_unit.py.
 import math
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
+from localdp.randomness.keystream import encrypted, room_for
 from localdp.randomness.source import Integers, Words
 
 _PUBLIC_KEY = b"localdp: normals"
-_BLOCK_BYTES = 16
 _NORMALS_PER_BLOCK = 4
 
 Singles = NDArray[np.float32]
@@ -35,8 +34,9 @@ def public_normals(seeds: Words, rows: Integers, length: int) -> Singles:
     plain = np.empty((*rows.shape, blocks, 2), np.uint64)
     plain[..., 0] = seeds[:, None, None]
     plain[..., 1] = rows[..., None] * blocks + np.arange(blocks)
-    words = _encrypted(plain).view(np.uint32).reshape(*rows.shape, blocks * _NORMALS_PER_BLOCK)
-    return _box_muller(words)[..., :length]
+    text = np.ascontiguousarray(plain, "<u8")
+    words = encrypted(_PUBLIC_KEY, text, room_for(text.nbytes)).view(np.uint32)
+    return _box_muller(words.reshape(*rows.shape, blocks * _NORMALS_PER_BLOCK))[..., :length]
 
 
 class PublicScores:
@@ -51,7 +51,7 @@ class PublicScores:
         blocks = blocks_per_row(length)
         self._plain = np.empty((people, rows * blocks, 2), "<u8")
         self._plain[..., 1] = np.arange(rows * blocks)
-        self._encrypted = np.empty(self._plain.nbytes + _BLOCK_BYTES - 1, np.uint8)
+        self._encrypted = room_for(self._plain.nbytes)
         self._vectors = np.zeros((people, blocks * _NORMALS_PER_BLOCK), np.float32)
         halves = (people, rows, blocks * _NORMALS_PER_BLOCK // 2)
         self._radius, self._angle, self._normals = (np.empty(halves, np.float32) for _ in range(3))
@@ -62,7 +62,9 @@ class PublicScores:
         plain, entries = self._plain[:people], self._vectors[:people]
         plain[..., 0] = seeds[:, None]
         entries[:, : vectors.shape[1]] = vectors
-        words = _encrypted_into(plain, self._encrypted).view(np.uint32).reshape(people, self.rows, -1)
+        words = (
+            encrypted(_PUBLIC_KEY, plain, self._encrypted).view(np.uint32).reshape(people, self.rows, -1)
+        )
         radius, angle, normals = self._radius[:people], self._angle[:people], self._normals[:people]
         _polar(words, radius, angle)
         np.multiply(np.cos(angle, out=normals), radius, out=normals)
@@ -70,19 +72,6 @@ class PublicScores:
         np.multiply(np.sin(angle, out=normals), radius, out=normals)
         scores += np.matmul(normals, entries[:, 1::2, None])
         return scores[:, :, 0]
-
-
-def _encrypted(plain: Words) -> NDArray[np.uint8]:
-    text = np.ascontiguousarray(plain, "<u8")
-    return _encrypted_into(text, np.empty(text.nbytes + _BLOCK_BYTES - 1, np.uint8))
-
-
-def _encrypted_into(plain: Words, room: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The blocks under the public key; `room` has one block less a byte more: the library asks for that."""
-    # The plaintexts are all different and public, and so is the key: ECB is the permutation itself, which is wanted.
-    cipher = Cipher(algorithms.AES(_PUBLIC_KEY), modes.ECB()).encryptor()  # noqa: S305
-    cipher.update_into(plain.view(np.uint8).reshape(-1).data, room.data)
-    return room[: plain.nbytes]
 
 
 def _box_muller(words: NDArray[np.uint32]) -> Singles:

@@ -9,6 +9,8 @@ column stands for x and the one before it for a uniformly chosen other item a:
     3. the last item is x if the truth is kept, and a otherwise;
     4. exchanging two columns twice, first of a and then of x, leaves the frame.
 
+Items are named as they are drawn, exchanged by their names, and sorted by a network (`sorting_network.py`).
+
 From a stream of bytes, which need not be read in fixed work, the same law is drawn five times faster.  Every item is taken
 with a probability somewhat below w / d, a fraction m / 2**k of so few bits that k random words decide 64 items at once; x
 itself counts as taken, so that nobody takes it again.  Whoever then has too many items starts again; those who have too few
@@ -25,12 +27,13 @@ sample in tests/unit/randomizers/test_subsets_from_a_stream.py.
 from collections.abc import Iterator
 from functools import lru_cache
 from math import isqrt
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.randomizers.packing import Unsigned, bits_below, unsigned_type
+from localdp.randomizers.sorting_network import sort_columns
 from localdp.randomness.source import Bits, Integers, RandomSource, Words
 from localdp.randomness.stream import StreamSource
 
@@ -47,8 +50,19 @@ Bitmaps = NDArray[np.uint8]
 def drawn_items(truth: NDArray[Any], kept: Bits, inputs: int, size: int, source: RandomSource) -> Unsigned:
     """For each person a sorted set of `size` items, with the truth in it exactly for those who keep it."""
     chosen = np.empty((len(truth), size), unsigned_type(bits_below(inputs)))
-    for part, marks in _drawn(truth, kept, inputs, size, source):
-        chosen[part] = _marked(marks, size, chosen.dtype)
+    if _fills(source, inputs):
+        for part, marks in _drawn(truth, kept, inputs, size, source):
+            chosen[part] = _marked(marks, size, chosen.dtype)
+        return chosen
+    other, picks = _draw_frame(len(truth), inputs, size, source)
+    for part in _parts(len(truth), inputs):
+        items = _floyd(picks[:, part], inputs)[1]
+        items[size - 1] = inputs - 2 + kept[part]
+        _exchange_items(items, other[part].astype(np.uint16), inputs - 2)
+        _exchange_items(items, truth[part].astype(np.uint16), inputs - 1)
+        items[size:] = inputs  # behind all items
+        sort_columns(items)
+        chosen[part] = items[:size].T
     return chosen
 
 
@@ -64,18 +78,26 @@ def _drawn(
     truth: NDArray[Any], kept: Bits, inputs: int, size: int, source: RandomSource
 ) -> Iterator[tuple[slice, Bits]]:
     """The marks of the sets, a column for each item, of some people after others."""
-    if isinstance(source, StreamSource) and inputs >= _FEWEST_INPUTS_FOR_FILLING:
+    if _fills(source, inputs):
         for part in _parts(len(truth), inputs):
             yield part, _filled(truth[part], kept[part], inputs, size, source)
         return
-    other = source.below(inputs - 1, len(truth))
-    picks = _draw_picks(inputs - 2, size - 1, len(truth), source)
+    other, picks = _draw_frame(len(truth), inputs, size, source)
     for part in _parts(len(truth), inputs):
-        marks = _floyd(picks[:, part], inputs)
+        marks = _floyd(picks[:, part], inputs)[0]
         marks[:, -2], marks[:, -1] = ~kept[part], kept[part]
         _exchange(marks, other[part].astype(np.int64), inputs - 2)
         _exchange(marks, truth[part], inputs - 1)
         yield part, marks
+
+
+def _fills(source: RandomSource, inputs: int) -> TypeGuard[StreamSource]:
+    return isinstance(source, StreamSource) and inputs >= _FEWEST_INPUTS_FOR_FILLING
+
+
+def _draw_frame(people: int, inputs: int, size: int, source: RandomSource) -> tuple[Words, Picks]:
+    """The other item of each person, and the coins of Floyd's algorithm."""
+    return source.below(inputs - 1, people), _draw_picks(inputs - 2, size - 1, people, source)
 
 
 def _parts(people: int, inputs: int) -> Iterator[slice]:
@@ -195,16 +217,28 @@ def _grouped(bounds: range) -> Iterator[tuple[int, range]]:
         yield start, bounds[start:]
 
 
-def _floyd(picks: Picks, inputs: int) -> Bits:
-    """Marks of a uniform subset of the first inputs - 2 columns, one item for each row of picks."""
+def _floyd(picks: Picks, inputs: int) -> tuple[Bits, Picks]:
+    """A uniform subset of the first inputs - 2 items, one for each row of picks: its marks, and the items.
+
+    The items come in a table with room for one more at least, whose height is a power of two.
+    """
     size, people = picks.shape
     marks = np.zeros((people, inputs), np.bool_)
+    items = np.empty((1 << size.bit_length(), people), np.uint16)
     flat, rows = marks.reshape(-1), np.arange(people) * inputs
     for row in range(size):
-        last = inputs - 2 - size + row
-        places = rows + picks[row]
-        flat[np.where(flat[places], rows + last, places)] = True
-    return marks
+        last = np.uint16(inputs - 2 - size + row)
+        taken = flat[rows + picks[row]]
+        items[row] = picks[row] + (last - picks[row]) * taken  # modulo 2**16, which cancels
+        flat[rows + items[row]] = True
+    return marks, items
+
+
+def _exchange_items(items: Picks, one: Picks, fixed: int) -> None:
+    """Exchange, for each person, the names of one item and a fixed one: modulo 2**16, which cancels."""
+    gap = np.uint16(fixed) - one
+    moved = (items == one).view(np.int8) - (items == np.uint16(fixed)).view(np.int8)
+    items += gap * moved.astype(np.uint16)
 
 
 def _exchange(marks: Bits, column: NDArray[Any], fixed: int) -> None:

@@ -87,7 +87,10 @@ class WindowLaw:
             part = slice(first, first + _BLOCK)
             start = values[part] * self.step
             outside = far[part] + (far[part] >= start) * np.int64(self.width)
-            cells[part] = np.where(kept[part], near[part] + start, outside)
+            inside = near[part] + start
+            cells[part] = (
+                outside + (inside - outside) * kept[part]
+            )  # a product: `np.where` tells a mixed mask
         return cells
 
     def law(self, value: int) -> dict[Hashable, Fraction]:

@@ -15,6 +15,7 @@ Checked in tests/unit/randomness/test_keystream.py.
 """
 
 import os
+from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
@@ -54,6 +55,19 @@ def fill(cipher: CipherContext, out: NDArray[np.uint8]) -> None:
     for start in range(0, len(out), CHUNK_BYTES):
         part = out[start : start + CHUNK_BYTES]
         cipher.update_into(_ZEROS[: len(part)], part.data)
+
+
+def room_for(size: int) -> NDArray[np.uint8]:
+    """Memory in which so many bytes can be encrypted: the library asks for a block less a byte more."""
+    return np.empty(size + BLOCK_BYTES - 1, np.uint8)
+
+
+def encrypted(key: bytes, blocks: NDArray[Any], room: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The bytes of whole blocks, encrypted in `room`: of counters in any order, those blocks of the keystream."""
+    # The blocks are all different: ECB is the permutation itself, which is wanted.
+    cipher = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305
+    cipher.update_into(blocks.view(np.uint8).reshape(-1).data, room.data)
+    return room[: blocks.nbytes]
 
 
 class KeystreamSource(StreamSource):

@@ -8,17 +8,25 @@ Claims.
 - A person's draws depend on (key, call number, index) alone: not on who else is asked, nor on order or
   chunking.  So a retried request, cut up differently, returns the same reports.
 - Different keys, calls, retries and lanes share no bit of keystream.
-- Constant work: a Bernoulli draw is one 64-bit word and one compare, in numpy, whatever its outcome.
-  `below` and `categorical` repeat a draw only with probability bound / 2**64.
+- Constant work: a Bernoulli draw is one 64-bit word and one compare, in numpy, whatever its outcome.  A law is
+  searched in as many steps for every outcome (`fixed_search.py`).
+- `below` and `categorical` repeat a draw only with probability (2**64 mod bound) / 2**64.  Whether one is repeated is
+  independent of what is drawn at last, so that its time tells nothing of the outcome, also where bounds are wide.
+- The lanes themselves are public: whether they are consecutive shows in the time.  Lanes that private values choose are
+  made by `of_choices`.  There the blocks of each lane are encrypted one by one, as many for every lane, in the order
+  asked: the work depends on their number and the width alone.
 - Draws are ordered lane by lane: [lane 0's width draws, lane 1's, ...].  A count that is no multiple of the
   number of lanes is refused.  The lazy samplers ask for such counts, as their coins fall: do not use them
   here.  (One lane alone would not be refused, but its work would depend on its coins.)
-Checked in tests/unit/randomness/test_lanes.py and tests/contract/test_random_source.py.
+Checked in tests/unit/randomness/test_lanes.py and tests/contract/test_random_source.py; the time, in
+tests/unit/randomizers/test_quiet_randomizers.py.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -26,34 +34,45 @@ from cryptography.hazmat.primitives.ciphers import CipherContext
 from numpy.typing import DTypeLike, NDArray
 
 from localdp.errors import InvalidParameter
+from localdp.randomness.fixed_search import law_search
 from localdp.randomness.keys import derive_key
-from localdp.randomness.keystream import BLOCK_BYTES, CHUNK_BYTES, fill, keystream
+from localdp.randomness.keystream import BLOCK_BYTES, CHUNK_BYTES, encrypted, fill, keystream, room_for
 from localdp.randomness.source import Bits, IntegerLaw, Integers, Words
-from localdp.randomness.stream import checked_thresholds, raw_dtype, search_law
+from localdp.randomness.stream import checked_thresholds, raw_dtype
 from localdp.randomness.uniform import fold_words, require_bound, require_count
 
 LARGEST_LANE = (1 << 48) - 1
-_SPARSE_BYTES = 1 << 17  # A stretch of keystream that is cheaper to make whole than to key anew.
+_BATCH_BYTES = 1 << 18  # of keystream that is made at a time for single lanes
 
 
 def _as_lanes(lanes: range | Integers) -> range | Integers:
-    """The lanes as a range if they are consecutive, else as an array; no lane twice."""
-    indices = np.asarray(lanes, np.int64) if not isinstance(lanes, range) or lanes.step != 1 else lanes
-    if len(indices) == 0:
-        return range(0)
-    low, high = (indices[0], indices[-1]) if isinstance(indices, range) else (indices.min(), indices.max())
-    if low < 0 or high > LARGEST_LANE:
-        raise InvalidParameter(f"a lane lies between 0 and {LARGEST_LANE}")
-    if isinstance(indices, range):
-        return indices
-    if indices.ndim != 1:
-        raise InvalidParameter("lanes are a list of indices")
+    """The lanes as a range if they are consecutive, else as an array; no lane twice.  The time tells of them."""
+    if isinstance(lanes, range) and lanes.step == 1:
+        _require_between(lanes[:1], lanes[-1:])
+        return lanes
+    indices = _as_indices(lanes)
     steps = np.diff(indices)
-    if (steps == 1).all():
-        return range(int(low), int(high) + 1)
+    if len(indices) == 0 or (steps == 1).all():
+        return range(int(indices[0]), int(indices[-1]) + 1) if len(indices) else range(0)
     if not (steps > 0).all() and not np.diff(np.sort(indices)).all():
         raise InvalidParameter("a lane is listed twice, and would draw the same coins twice")
     return indices
+
+
+def _as_indices(lanes: range | Integers) -> Integers:
+    """The lanes as an array, in the same work whatever they are."""
+    # An array is made of a range by numpy: through Python's own integers it takes longer than all draws.
+    indices = np.arange(lanes.start, lanes.stop, lanes.step) if isinstance(lanes, range) else lanes
+    indices = np.asarray(indices, np.int64)
+    if indices.ndim != 1:
+        raise InvalidParameter("lanes are a list of indices")
+    _require_between(indices, indices)
+    return indices
+
+
+def _require_between(lowest: range | Integers, highest: range | Integers) -> None:
+    if len(lowest) and (np.min(lowest) < 0 or np.max(highest) > LARGEST_LANE):
+        raise InvalidParameter(f"a lane lies between 0 and {LARGEST_LANE}")
 
 
 class LanedSource:
@@ -63,6 +82,19 @@ class LanedSource:
         self._key = derive_key(key, b"laned source")
         self._lanes = _as_lanes(lanes)
         self._calls = 0
+
+    @classmethod
+    def of_choices(
+        cls, key: bytes, owners: range | Integers, choices: Integers, number: int
+    ) -> LanedSource:
+        """A source with the lane owner * number + choice for each owner: its time tells owners, and no choice."""
+        source = cls(key, owners)
+        if number == 1:  # nothing is chosen
+            return source
+        if len(choices) and not 0 <= int(choices.min()) <= int(choices.max()) < number:
+            raise InvalidParameter(f"a choice lies between 0 and {number - 1}")
+        source._lanes = _as_indices(_as_indices(owners) * number + choices)
+        return source
 
     def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
         """Independent uniform unsigned integers of the width of `dtype`."""
@@ -95,7 +127,7 @@ class LanedSource:
 
     def categorical(self, law: IntegerLaw, count: int) -> Integers:
         """Indices into the law's weights, each with probability exactly weight / total."""
-        return search_law(law, self.below(law.total, count))
+        return law_search(law).steps(self.below(law.total, count))
 
     def _next_call(self, count: int) -> tuple[int, int]:
         """The number of this call, and the draws that each lane gets."""
@@ -109,7 +141,7 @@ class LanedSource:
         """The words of a retry stream at the given positions of the output."""
         rows, inverse = np.unique(positions // width, return_inverse=True)
         lanes = np.array([self._lanes[row] for row in rows], np.int64)
-        words = self._draw(np.dtype(np.uint64), call, retry, width, _as_lanes(lanes))
+        words = self._draw(np.dtype(np.uint64), call, retry, width, lanes)
         return words.reshape(len(rows), width)[inverse, positions % width]
 
     def _draw(
@@ -168,18 +200,38 @@ class _Stream:
 
     def scattered(
         self, kind: np.dtype[Any], width: int, lanes: Integers
-    ) -> Iterator[tuple[Integers, NDArray[Any]]]:
-        """The words of single lanes: a stretch of keystream is made whole where it holds a wanted lane."""
-        stretch = max(1, _SPARSE_BYTES // (width * kind.itemsize))
-        order = np.argsort(lanes, kind="stable")
-        numbers = lanes[order] // stretch
-        cuts = np.flatnonzero(np.diff(numbers)) + 1
-        within = np.arange(width)
-        for places in np.split(order, cuts):
-            wanted = lanes[places]
-            first, last = int(wanted[0]), int(wanted[-1])
-            made = np.concatenate(
-                [w.copy() for _, w in self.run(kind, first * width, (last - first + 1) * width)]
-            )
-            rows = made.reshape(-1, width)[wanted - first]
-            yield (places[:, None] * width + within).ravel(), rows.ravel()
+    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """The words of single lanes, in their order: just the blocks that hold them, as many for every lane."""
+        size = width * kind.itemsize
+        blocks, lead = divmod(size, BLOCK_BYTES)
+        # A lane may begin inside of a block, at any multiple of what its size and a block have in common.
+        blocks += -(-(lead + BLOCK_BYTES - gcd(size, BLOCK_BYTES)) // BLOCK_BYTES)
+        step = max(1, _BATCH_BYTES // (blocks * BLOCK_BYTES))
+        for start in range(0, len(lanes), step):
+            some = lanes[start : start + step].view(np.uint64)
+            rows = self._rows(some, size, blocks).view(kind)
+            if lead:
+                rows = _shifted(rows, some * np.uint64(width), width)
+            yield slice(start * width, (start + len(some)) * width), rows.reshape(-1)
+
+    def _rows(self, lanes: Words, size: int, blocks: int) -> NDArray[np.uint8]:
+        """For each lane of so many bytes, the blocks of keystream from the one in which it begins."""
+        # Lane i begins in block i * size // 16; in two steps, so that no product leaves 64 bits.
+        first = (lanes >> np.uint64(4)) * np.uint64(size)
+        first += (lanes & np.uint64(15)) * np.uint64(size) >> np.uint64(4)
+        counters = np.zeros((len(lanes), blocks, 2), np.uint64)
+        numbers: Words = np.add.outer(first, np.arange(blocks, dtype=np.uint64))
+        counters[..., 1] = _big_endian(numbers)
+        return encrypted(self._key, counters, room_for(counters.nbytes)).reshape(len(lanes), -1)
+
+
+def _shifted(rows: NDArray[Any], first: Words, width: int) -> NDArray[Any]:
+    """From each row of whole blocks the words of its lane, which is at the number `first` of the keystream."""
+    within = first & np.uint64(BLOCK_BYTES // rows.itemsize - 1)
+    places = np.arange(len(rows)) * rows.shape[1] + within.view(np.int64)
+    words: NDArray[Any] = rows.reshape(-1).take(np.add.outer(places, np.arange(width)), mode="clip")
+    return words
+
+
+def _big_endian(words: Words) -> Words:
+    return words.byteswap(inplace=True) if sys.byteorder == "little" else words

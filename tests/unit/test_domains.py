@@ -326,3 +326,17 @@ def test_the_fingerprint_changes_with_any_value_name_domain_or_order() -> None:
         Records(Schema({"a": a}), {"a": []}),
     ]
     assert len({records.fingerprint() for records in tables}) == len(tables)
+
+
+def test_reals_that_products_would_make_subnormal_are_stored_as_zero() -> None:
+    given = [5e-324, -1e-300, 2.0**-127, -(2.0**-126), 2.0**-126, 1.0, -0.0]
+    stored = RealDomain(-1, 1).check(np.array(given))
+    assert stored.tolist() == [0.0, 0.0, 0.0, -(2.0**-126), 2.0**-126, 1.0, 0.0]
+    assert not np.signbit(stored[[0, 1, 2, 6]]).any()
+    assert RealDomain(-1, 1).check(given).tolist() == stored.tolist()
+
+
+def test_reals_of_a_domain_without_zero_are_stored_as_they_are_and_the_bounds_are_those_given() -> None:
+    assert RealDomain(1e-300, 1).check([1e-300, 2e-300]).tolist() == [1e-300, 2e-300]
+    with pytest.raises(InvalidRecord):
+        RealDomain(0, 1).check(np.array([-1e-300]))

@@ -14,7 +14,7 @@ from scipy import integrate, stats
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.near_scores import NearScores, best_near, near_moments
-from localdp.randomizers.priv_unit import LARGEST_DIMENSION, PrivUnit
+from localdp.randomizers.priv_unit import LARGEST_DIMENSION, PrivUnit, _candidates
 from localdp.randomizers.public_normals import PublicScores, public_normals
 from localdp.randomness.enumerating import enumerate_law
 from localdp.randomness.hazmat import SeededSource
@@ -97,8 +97,9 @@ class AlwaysNear(BrokenTwin):
 
     def choose(self, vectors: Any, seeds: Any, source: Any) -> Any:
         """A near candidate."""
-        nearest = self.sound._ranked(vectors, seeds)[:, : self.sound.near]
-        return nearest[np.arange(len(seeds)), source.below(self.sound.near, len(seeds)).astype(np.int64)]
+        near = source.below(self.sound.near, len(seeds))
+        scores = PublicScores(len(seeds), self.sound.candidates // 2, self.sound.dimension + 1)
+        return _candidates(scores.of(seeds, vectors), near.astype(np.int64))
 
 
 class Other(BrokenTwin):

@@ -112,3 +112,29 @@ def test_a_count_that_is_no_multiple_of_the_lanes_is_refused() -> None:
 def test_lanes_that_are_negative_repeated_or_too_large_are_refused(lanes: list[int]) -> None:
     with pytest.raises(InvalidParameter):
         LanedSource(KEY, np.array(lanes, np.int64))
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32, np.uint64])
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 16, 17, 64])
+def test_lanes_of_choices_are_those_of_the_whole(kind: type[np.unsignedinteger[Any]], width: int) -> None:
+    whole = LanedSource(KEY, range(700)).raw(kind, 700 * width).reshape(700, width)
+    owners, choices = np.array([3, 99, 0, 50]), np.array([6, 0, 6, 1])
+    some = LanedSource.of_choices(KEY, owners, choices, 7).raw(kind, 4 * width).reshape(4, width)
+    assert (some == whole[owners * 7 + choices]).all()
+
+
+def test_choices_out_of_range_and_owners_listed_twice_are_refused() -> None:
+    for owners, choices in (
+        ([1, 2], [0, 7]),
+        ([1, 2], [-1, 0]),
+        ([1, 1], [0, 1]),
+        ([1, LARGEST_LANE], [0, 0]),
+    ):
+        with pytest.raises(InvalidParameter):
+            LanedSource.of_choices(KEY, np.array(owners), np.array(choices), 7)
+
+
+def test_the_farthest_lane_is_reached_whatever_the_width() -> None:
+    for width in (1, 3, 1000):
+        last = LanedSource(KEY, np.array([LARGEST_LANE, 0])).raw(np.uint64, 2 * width)[:width]
+        assert (last == LanedSource(KEY, range(LARGEST_LANE, LARGEST_LANE + 1)).raw(np.uint64, width)).all()
