@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,11 @@ class Cohort:
         selection = self.selection()
         return range(self.start, self.stop) if isinstance(selection, slice) else selection
 
+    def indices(self) -> NDArray[np.int64]:
+        """The people as an array; of a range without going through Python's integers."""
+        lanes = self.lanes()
+        return np.arange(lanes.start, lanes.stop, dtype=np.int64) if isinstance(lanes, range) else lanes
+
     def parts(self, people: int) -> Iterator[Cohort]:
         """The cohort as cohorts of consecutive people, cut at every `people` indices."""
         for start in range(self.start, self.stop, people):
@@ -77,6 +83,32 @@ class Cohort:
     def size(self) -> int:
         """How many people the cohort has."""
         return len(self.lanes())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listed:
+    """People by their indices, in increasing order: what is left of a cohort when some of it was answered before."""
+
+    people: NDArray[np.int64]
+
+    def selection(self) -> NDArray[np.int64]:
+        """What to index an array of people with."""
+        return self.people
+
+    def lanes(self) -> NDArray[np.int64]:
+        """The people as lanes of a source of coins."""
+        return self.people
+
+    def indices(self) -> NDArray[np.int64]:
+        """The people as an array."""
+        return self.people
+
+    def size(self) -> int:
+        """How many people they are."""
+        return len(self.people)
+
+
+Asked: TypeAlias = Cohort | Listed
 
 
 @lru_cache(maxsize=8)

@@ -34,8 +34,8 @@ class BudgetExhausted(LocalDpError):
     """Answering would spend more epsilon than a person's budget allows."""
 
 
-class RecordsChanged(LocalDpError):
-    """The records differ from those that an earlier charge of the same request was made for."""
+class RequestExpired(LocalDpError):
+    """The request is of an epoch that has ended, or what was sent for it is no longer kept."""
 
 
 class KeyRetired(LocalDpError):
@@ -44,6 +44,18 @@ class KeyRetired(LocalDpError):
 
 class PolicyRefused(LocalDpError):
     """The request is well formed, but the party's own policy says no."""
+
+
+class WorkRefused(LocalDpError):
+    """Answering would take more work than the party allows, in this request or from this caller."""
+
+
+class Busy(LocalDpError):
+    """The party answers as much as it can at a time, or for this caller; nothing was begun."""
+
+
+class CertificateRevoked(PolicyRefused):
+    """The caller's certificate is good, but its authority has taken it back."""
 
 
 class TooFewReports(LocalDpError):
@@ -88,6 +100,10 @@ class SignalTooWeak(LocalDpError):
 
 class StorageFailed(LocalDpError):
     """The ledger could not be written, so nothing was answered."""
+
+
+class RolledBack(StorageFailed):
+    """A ledger lacks entries that were answered, as its mark or its witness knows: it is an old copy, or half of one."""
 
 
 class CoinsExhausted(LocalDpError):

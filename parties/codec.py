@@ -66,6 +66,7 @@ def request_to_wire(request: Request, cohort: Cohort) -> oracle_pb2.RandomizeReq
         randomizer=randomizer_to_wire(request.randomizer),
         cohort=cohort_to_wire(cohort),
         mixed=request.mixed,
+        epoch=request.epoch,
     )
 
 
@@ -76,6 +77,7 @@ def request_from_wire(message: oracle_pb2.RandomizeRequest) -> tuple[Request, Co
         query_from_wire(message.query),
         randomizer_from_wire(message.randomizer),
         message.mixed,
+        message.epoch,
     )
     return request, cohort_from_wire(message.cohort)
 

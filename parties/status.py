@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import grpc
 from google.protobuf import any_pb2
@@ -33,9 +33,12 @@ CODES: dict[type[errors.LocalDpError], grpc.StatusCode] = {
     errors.InvalidRecord: grpc.StatusCode.FAILED_PRECONDITION,
     errors.UnknownIndex: grpc.StatusCode.OUT_OF_RANGE,
     errors.BudgetExhausted: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    errors.RecordsChanged: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.RequestExpired: grpc.StatusCode.FAILED_PRECONDITION,
     errors.KeyRetired: grpc.StatusCode.FAILED_PRECONDITION,
     errors.PolicyRefused: grpc.StatusCode.PERMISSION_DENIED,
+    errors.WorkRefused: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    errors.Busy: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    errors.CertificateRevoked: grpc.StatusCode.PERMISSION_DENIED,
     errors.TooFewReports: grpc.StatusCode.FAILED_PRECONDITION,
     errors.CollectionClosed: grpc.StatusCode.FAILED_PRECONDITION,
     errors.UnknownCollection: grpc.StatusCode.NOT_FOUND,
@@ -47,6 +50,7 @@ CODES: dict[type[errors.LocalDpError], grpc.StatusCode] = {
     errors.QuorumMissed: grpc.StatusCode.DEADLINE_EXCEEDED,
     errors.SignalTooWeak: grpc.StatusCode.FAILED_PRECONDITION,
     errors.StorageFailed: grpc.StatusCode.UNAVAILABLE,
+    errors.RolledBack: grpc.StatusCode.FAILED_PRECONDITION,
     errors.CoinsExhausted: grpc.StatusCode.INTERNAL,
 }
 
@@ -145,7 +149,8 @@ def require_message(request: Any) -> Any:
     return request
 
 
-async def _abort(context: grpc.aio.ServicerContext[Any, Any], error: Exception) -> None:
+async def abort(context: grpc.aio.ServicerContext[Any, Any], error: Exception) -> NoReturn:
+    """End a call: with what the library says, or with the type alone of an exception that nobody foresaw."""
     if isinstance(error, errors.LocalDpError):
         code, message, trailing = details(error)
         await context.abort(code, message, trailing_metadata=trailing)
@@ -158,11 +163,11 @@ def answering(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     async def guarded(self: Any, request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
         try:
-            return await method(self, require_message(request), context)
+            return await method(self, request, context)
         except grpc.aio.AbortError:
             raise
         except Exception as error:
-            await _abort(context, error)
+            await abort(context, error)
 
     return guarded
 
@@ -175,11 +180,11 @@ def streaming(method: Callable[..., AsyncIterator[Any]]) -> Callable[..., AsyncI
         self: Any, request: Any, context: grpc.aio.ServicerContext[Any, Any]
     ) -> AsyncIterator[Any]:
         try:
-            async for response in method(self, require_message(request), context):
+            async for response in method(self, request, context):
                 yield response
         except grpc.aio.AbortError:
             raise
         except Exception as error:
-            await _abort(context, error)
+            await abort(context, error)
 
     return guarded

@@ -1,8 +1,10 @@
 """Which people of a party some cohorts cover together, kept so that adding one more never looks at all of them again.
 
-Ranges are kept as the sorted edges of their union; a few random splits as they are, and many of them as one flag for each
-person.  So the work for a cohort grows with that cohort and with the logarithm of what was added before: ten thousand
-charges of one person each, under one request, take ten thousand small steps.
+Ranges are kept as the sorted edges of their union.  Random splits are kept as they are: the same one asked again is found
+without drawing it.  Only when another cohort is asked about are they drawn, once, into one bit for each person; there
+also go ranges that are too many to list.  So the work for a cohort grows with that cohort and with the logarithm of what
+was added before, and what is kept of one request is bounded: by `MOST_SPLITS` splits, `MOST_EDGES` edges and a bit for
+each person.
 
 Checked against a set of people in tests/unit/accounting/test_coverage.py.
 """
@@ -16,48 +18,65 @@ from numpy.typing import NDArray
 
 from localdp.cohorts import Cohort
 
-MOST_SPLITS = 8  # kept as they are: a flag for each person takes more memory than these
+MOST_SPLITS = 64  # under one request; whoever charges refuses more
+MOST_EDGES = 8192
+_EDGE_BYTES, _SPLIT_BYTES = 40, 400  # about what one takes in memory
 
 
 class Coverage:
     """The union of the cohorts that were added."""
 
-    __slots__ = ("_edges", "_flags", "_splits")
+    __slots__ = ("_drawn", "_edges", "_flags", "_people", "_splits")
 
     def __init__(self) -> None:
         self._edges: list[int] = []  # start, stop, start, stop, ...: ranges that neither overlap nor touch
-        self._splits: list[Cohort] = []
-        self._flags: NDArray[np.bool_] | None = None  # what does not fit into the two above
+        self._splits: dict[Cohort, None] = {}  # in order
+        self._drawn = 0  # how many of them are in the flags
+        self._flags: NDArray[np.uint8] | None = None  # eight people a byte
+        self._people = 0
+
+    @property
+    def splits(self) -> int:
+        """How many different splits were added."""
+        return len(self._splits)
+
+    def nbytes(self) -> int:
+        """How much memory it takes at most until something is added."""
+        flagged = self._people // 8 if self._splits or self._flags is not None else 0
+        return _EDGE_BYTES * len(self._edges) + _SPLIT_BYTES * len(self._splits) + flagged
 
     def add(self, cohort: Cohort, people: int) -> None:
         """Cover the cohort as well; `people` is how many the party has."""
+        self._people = people
         if cohort.start == cohort.stop:
             return
-        if cohort.split is None:
-            self._add_range(cohort.start, cohort.stop)
-        elif cohort not in self._splits:
-            self._splits.append(cohort)
-            if len(self._splits) > MOST_SPLITS:
-                self._fold(people)
+        if cohort.split is not None:
+            self._splits.setdefault(cohort)
+            return
+        self._add_range(cohort.start, cohort.stop)
+        if len(self._edges) > MOST_EDGES:
+            self._flag([slice(*edges) for edges in zip(self._edges[::2], self._edges[1::2], strict=True)])
+            self._edges.clear()
+
+    def has(self, cohort: Cohort) -> bool:
+        """Whether this very split was added."""
+        return cohort in self._splits
 
     def covers(self, cohort: Cohort) -> bool:
         """Whether everybody in the cohort is covered."""
-        return cohort in self._splits or self._covers_range(cohort) or self.missing(cohort).size == 0
+        return self.missing(cohort).size == 0
 
     def missing(self, cohort: Cohort) -> NDArray[np.int64]:
         """Whoever is in the cohort and not covered, in order."""
-        if self._covers_range(cohort):
+        if self.has(cohort) or self._covers_range(cohort):
             return np.empty(0, np.int64)
         left = np.ones(cohort.stop - cohort.start, np.bool_)
         for start, stop in self._ranges_within(cohort):
             left[start - cohort.start : stop - cohort.start] = False
-        for split in self._splits:
-            people = np.asarray(split.lanes(), np.int64)
-            within = people[slice(*np.searchsorted(people, (cohort.start, cohort.stop)))]
-            left[within - cohort.start] = False
+        self._draw_splits()
         if self._flags is not None:
-            left &= ~self._flags[cohort.start : cohort.stop]
-        asked = np.asarray(cohort.lanes(), np.int64)
+            left &= ~self._flagged(cohort.start, cohort.stop)
+        asked = cohort.indices()
         return asked[left[asked - cohort.start]]
 
     def _covers_range(self, cohort: Cohort) -> bool:
@@ -79,9 +98,22 @@ class Coverage:
         # An odd place lies within a range, or at its end: then that range goes on, and brings its own edge.
         self._edges[first:last] = [start] * (first % 2 == 0) + [stop] * (last % 2 == 0)
 
-    def _fold(self, people: int) -> None:
+    def _draw_splits(self) -> None:
+        """Put the splits into the flags that are not there yet."""
+        if self._drawn < len(self._splits):
+            self._flag([split.selection() for split in list(self._splits)[self._drawn :]])
+            self._drawn = len(self._splits)
+
+    def _flag(self, selections: list[slice | NDArray[np.int64]]) -> None:
+        flags = self._flagged(0, self._people)
+        for selection in selections:
+            flags[selection] = True
+        self._flags = np.packbits(flags, bitorder="little")
+
+    def _flagged(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """The flags of a range of people."""
         if self._flags is None:
-            self._flags = np.zeros(people, np.bool_)
-        for cohort in self._splits:
-            self._flags[cohort.selection()] = True
-        self._splits.clear()
+            return np.zeros(stop - start, np.bool_)
+        first = start // 8
+        bits = np.unpackbits(self._flags[first : -(-stop // 8)], bitorder="little").view(np.bool_)
+        return bits[start - 8 * first : stop - 8 * first]

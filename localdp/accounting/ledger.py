@@ -1,19 +1,24 @@
 """Budgets that are kept by the party: Definition 12.3 as a ledger.
 
-An algorithm is epsilon-local when, for every person i, the epsilons of its calls LR(i, R_1), ..., LR(i, R_k) add
-up to at most epsilon.  A `Ledger` holds that sum for every person of one party and refuses the call that would
-exceed the limit; nothing that an aggregator says can change it.
+An algorithm is epsilon-local when, for every person i, the epsilons of its calls LR(i, R_1), ..., LR(i, R_k) add up to at
+most epsilon.  A `Ledger` holds that sum for every person of one party and refuses the call that would exceed the limit;
+nothing that an aggregator says can change it.
 
-A charge names its request by the digest of its canonical bytes.  The same request charged again, for people who
-paid already, costs nothing: the party will give the same report (its coins are a function of its key and of the
-request).  If the records changed in between, the second report would reveal the change, so the charge is refused.
+A charge names its request by the digest of its canonical bytes.  The same request charged again, for people who paid
+already, costs nothing: the party will give the same report (its coins are a function of its key and of the request).  A
+request is of the epoch in which it was first charged; in a later one it is refused, whether or not a record changed in
+between: so the refusal says nothing about records.
 
 A report that goes to a second caller says nothing new about anybody, so nobody pays for it; but whom a person's reports
 went to is the person's to know.  So the repetition is taken as a charge of epsilon 0 under that caller's name, once for
 each caller and person: further repetitions leave no trace, or they would fill the ledger for free.
 
-Where several parties are asked together, each is first asked whether it would answer, so that nobody pays for a round that
-another party refuses: `require` raises what `charge` would raise at that moment, by the same code, and books nothing.
+What is remembered of one request is bounded: it is charged at most `MOST_CHARGES` times, for at most `MOST_SPLITS`
+different splits of people, and refused beyond that by name.
+
+Where several parties are asked together, each is first asked whether it would answer, so that nobody pays for a round
+that another party refuses: `require` raises what `charge` would raise at that moment, by the same code, and books
+nothing.
 
 Checked for every implementation by tests/contract/test_ledger.py.
 """
@@ -26,12 +31,21 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.accounting.coverage import Coverage
+from localdp.accounting.coverage import MOST_SPLITS, Coverage
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from localdp.errors import BudgetExhausted, KeyRetired, RecordsChanged, StorageFailed, UnknownIndex
+from localdp.errors import (
+    BudgetExhausted,
+    KeyRetired,
+    PolicyRefused,
+    RequestExpired,
+    StorageFailed,
+    UnknownIndex,
+)
 
 LARGEST_LIMIT_NANONATS = 1 << 62
+MOST_CHARGES = 1 << 14  # of one request, each for other people or another caller
+_TAKEN_BYTES = 1000  # about what a request takes in memory, beside what it covers
 
 Debtors = slice | NDArray[np.int64]  # what to index an array of people with
 
@@ -41,7 +55,7 @@ class Charge:
     """One request's cost for each person of a cohort."""
 
     request: bytes  # digest of the request's canonical bytes
-    records: bytes  # fingerprint of the records that it is answered from
+    records: bytes  # keyed fingerprint of the records that it is answered from, for their owner
     cohort: Cohort
     cost: Epsilon  # privacy loss of one report, per person of the cohort, replace-one neighbours
     purpose: str  # the query and the randomizer in words, for the owner of the data
@@ -50,6 +64,7 @@ class Charge:
     kept: frozenset[str] | None = field(
         default=None, compare=False
     )  # the keys that it still has; None: all
+    epoch: int = 1  # the party's, in which the request is answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,29 +94,42 @@ class Ledger(Protocol):
         """Refuse what `charge` would refuse now; nothing is taken, noted or written."""
         ...
 
+    def was_heard(self, charge: Charge) -> bool:
+        """Whether the caller had all of these reports before, in whatever epoch."""
+        ...
+
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""
         ...
 
 
 @dataclass(slots=True)
-class _Taken:
+class Taken:
     """What is known of a request that was charged."""
 
     key: str  # of the first charge
-    records: set[bytes] = field(default_factory=set)
+    epoch: int  # of the first charge
     paid: Coverage = field(default_factory=Coverage)
     heard: dict[str, Coverage] = field(default_factory=dict)  # by each caller, at whoever's charge
+    charges: int = 0
 
     def require_repeatable(self, charge: Charge) -> None:
         """Refuse what could not be answered with the report of before."""
+        if self.epoch != charge.epoch:
+            raise RequestExpired("the epoch that this request was charged in has ended; make a new request")
         if charge.kept is not None and self.key not in charge.kept:
             raise KeyRetired(
                 "the key that this request was first answered with is gone; make a new request"
             )
-        if self.records != {charge.records}:
-            raise RecordsChanged(
-                "the records changed since this request was first charged; make a new request"
+
+    def require_room(self, charge: Charge) -> None:
+        """Refuse what would make this request remember more than a request may."""
+        if self.charges >= MOST_CHARGES:
+            raise PolicyRefused(f"one request is charged at most {MOST_CHARGES} times; make a new request")
+        new = charge.cohort.split is not None and not self.paid.has(charge.cohort)
+        if new and self.paid.splits >= MOST_SPLITS:
+            raise PolicyRefused(
+                f"one request has at most {MOST_SPLITS} different splits of people; make a new request"
             )
 
     def was_heard(self, charge: Charge) -> bool:
@@ -111,9 +139,35 @@ class _Taken:
 
     def add(self, charge: Charge, people: int) -> None:
         """The cohort has paid, and the caller has its reports."""
-        self.records.add(charge.records)
+        self.charges += 1
         self.paid.add(charge.cohort, people)
         self.heard.setdefault(charge.caller, Coverage()).add(charge.cohort, people)
+
+    def nbytes(self) -> int:
+        """How much memory it takes at most until something is added."""
+        return _TAKEN_BYTES + sum(one.nbytes() + _TAKEN_BYTES for one in (self.paid, *self.heard.values()))
+
+
+class Requests(Protocol):
+    """The requests that were charged, all of them, wherever they are kept."""
+
+    def get(self, request: bytes, /) -> Taken | None:
+        """What is known of a request; None if it was never charged."""
+        ...
+
+    def __setitem__(self, request: bytes, taken: Taken, /) -> None:
+        """It was charged, for the first time or once more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What everybody has spent, at one moment."""
+
+    spent: NDArray[np.int64]  # nanonats, by person
+    losses: int  # the part of it that was charged to everybody, also to whoever comes later
+    day: int
+    today: NDArray[np.int64]  # what was spent on that day; empty where no day has a budget
 
 
 class Accounts:
@@ -123,23 +177,44 @@ class Accounts:
         self,
         people: int,
         limit: Epsilon,
-        owners: NDArray[np.int64] | None = None,
         limit_per_day: Epsilon | None = None,
+        requests: Requests | None = None,
     ) -> None:
-        """`owners` says who pays for each index, where one person stands behind several."""
-        self.people = people if owners is None else len(owners)
+        """`requests` is where the requests are kept; in memory, if it is not given."""
+        self.people = people
         self.limit = Epsilon(min(limit.nanonats, LARGEST_LIMIT_NANONATS))
-        self._owners = owners
-        self._spent = np.zeros(people, dtype=np.int64)
-        self._taken: dict[bytes, _Taken] = {}
+        self._requests: Requests = {} if requests is None else requests
         self._limit_per_day = limit_per_day
-        self._day = 0
-        self._spent_today = np.zeros(people if limit_per_day else 0, dtype=np.int64)
+        self.restore(Sums(np.zeros(0, np.int64), 0, 0, np.zeros(0, np.int64)))
+
+    def sums(self) -> Sums:
+        """What everybody has spent; the arrays are the accounts' own."""
+        return Sums(self._spent, self._losses, self._day, self._spent_today)
+
+    def restore(self, sums: Sums) -> None:
+        """Begin from these sums; whoever came later has only lost what everybody has."""
+        if (sums.spent[self.people :] != sums.losses).any():
+            raise StorageFailed(f"the ledger has charges for more people than the party's {self.people}")
+        self._losses, self._day = sums.losses, sums.day
+        self._spent = np.full(self.people, sums.losses, np.int64)
+        self._spent[: len(sums.spent)] = sums.spent[: self.people]
+        self._spent_today = np.zeros(self.people if self._limit_per_day else 0, np.int64)
+        if self._limit_per_day:
+            self._spent_today[: len(sums.today)] = sums.today[: self.people]
 
     def key_of(self, charge: Charge) -> str:
         """The key that the request was first charged with, or the charge's own if it is the first."""
-        earlier = self._taken.get(charge.request)
+        earlier = self._requests.get(charge.request)
         return earlier.key if earlier else charge.key
+
+    def was_heard(self, charge: Charge) -> bool:
+        """Whether the caller had all of these reports before, in whatever epoch."""
+        earlier = self._requests.get(charge.request)
+        return earlier is not None and earlier.was_heard(charge)
+
+    def knows(self, request: bytes) -> bool:
+        """Whether the request was charged before."""
+        return self._requests.get(request) is not None
 
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""
@@ -154,27 +229,27 @@ class Accounts:
             raise UnknownIndex(
                 f"the cohort ends at {charge.cohort.stop}, but the party holds {self.people} people"
             )
-        earlier = self._taken.get(charge.request)
+        earlier = self._requests.get(charge.request)
         if earlier is not None:
             earlier.require_repeatable(charge)
         debtors = self._not_yet_charged(charge)
         if is_nobody(debtors):
-            return None if earlier is None or earlier.was_heard(charge) else debtors
-        self._refuse_beyond_limit(debtors, charge.cost, day)
+            if earlier is None or earlier.was_heard(charge):
+                return None
+        else:
+            self._refuse_beyond_limit(debtors, charge.cost, day)
+        if earlier is not None:
+            earlier.require_room(charge)
         return debtors
 
     def take(self, charge: Charge, debtors: Debtors, day: int = 0) -> None:
         """Book a charge that `debtors` allowed; a day that is not later than the last changes nothing."""
-        if day > self._day:
-            self._day = day
-            self._spent_today[:] = 0
-        rows = None if self._owners is None else self._rows_of(debtors)
+        self._begin(day)
         for book in self._books(day):
-            if rows is None:
-                book[debtors] += charge.cost.nanonats
-            else:
-                np.add(book, rows * charge.cost.nanonats, out=book)
-        self._taken.setdefault(charge.request, _Taken(charge.key)).add(charge, self.people)
+            book[debtors] += charge.cost.nanonats
+        taken = self._requests.get(charge.request) or Taken(charge.key, charge.epoch)
+        taken.add(charge, self.people)
+        self._requests[charge.request] = taken
 
     def rebook(self, charge: Charge, day: int = 0) -> None:
         """Book a charge that was taken in an earlier run; it counts whatever the limit is now."""
@@ -182,14 +257,21 @@ class Accounts:
             raise StorageFailed(f"the ledger has charges for more people than the party's {self.people}")
         self.take(charge, self._not_yet_charged(charge), day)
 
-    def _not_yet_charged(self, charge: Charge) -> Debtors:
-        earlier = self._taken.get(charge.request)
-        return charge.cohort.selection() if earlier is None else earlier.paid.missing(charge.cohort)
+    def charge_everybody(self, cost: Epsilon, day: int = 0) -> None:
+        """Book a loss: everybody has spent so much more, whatever the limit is, and so has whoever comes later."""
+        self._begin(day)
+        self._losses += cost.nanonats
+        for book in self._books(day):
+            np.add(book, cost.nanonats, out=book)
 
-    def _rows_of(self, debtors: Debtors) -> NDArray[np.int64]:
-        """How many of these indices each person stands behind."""
-        assert self._owners is not None
-        return np.bincount(self._owners[debtors], minlength=len(self._spent)).astype(np.int64)
+    def _begin(self, day: int) -> None:
+        if day > self._day:
+            self._day = day
+            self._spent_today[:] = 0
+
+    def _not_yet_charged(self, charge: Charge) -> Debtors:
+        earlier = self._requests.get(charge.request)
+        return charge.cohort.selection() if earlier is None else earlier.paid.missing(charge.cohort)
 
     def _books(self, day: int) -> list[NDArray[np.int64]]:
         """What was spent in all, and on that day."""
@@ -201,23 +283,18 @@ class Accounts:
         limits = [(self.limit, "the budget"), (self._limit_per_day, "the day's budget")]
         for spent, (limit, which) in zip(self._books(day), limits, strict=False):
             assert limit is not None
-            short, of = self._short(spent, debtors, limit.nanonats, cost.nanonats)
+            short, of = _short(spent[debtors], limit.nanonats - cost.nanonats)
             if short:
                 raise BudgetExhausted(
                     f"epsilon {cost} is more than what is left of {which} of {limit} for {short} of {of} people"
                 )
 
-    def _short(self, spent: NDArray[np.int64], debtors: Debtors, limit: int, cost: int) -> tuple[int, int]:
-        """How many people cannot pay, of how many."""
-        if self._owners is not None:
-            rows = self._rows_of(debtors)
-            asked_of = rows > 0  # somebody else may have spent more than a limit that was lowered
-            short = asked_of & (rows > (limit - spent) // max(1, cost))
-            return int(np.count_nonzero(short)), int(np.count_nonzero(asked_of))
-        asked = spent[debtors]
-        if asked.size == 0 or int(asked.max()) + cost <= limit:
-            return 0, asked.size
-        return int(np.count_nonzero(asked > limit - cost)), asked.size
+
+def _short(spent: NDArray[np.int64], most: int) -> tuple[int, int]:
+    """How many people have spent more than `most`, of how many."""
+    if spent.size == 0 or int(spent.max()) <= most:
+        return 0, spent.size
+    return int(np.count_nonzero(spent > most)), spent.size
 
 
 def is_nobody(debtors: Debtors) -> bool:
@@ -233,8 +310,8 @@ def as_noted(charge: Charge, debtors: Debtors) -> Charge:
 class MemoryLedger:
     """A ledger for simulations: it forgets everything when the process ends."""
 
-    def __init__(self, people: int, limit: Epsilon, owners: NDArray[np.int64] | None = None) -> None:
-        self._accounts = Accounts(people, limit, owners)
+    def __init__(self, people: int, limit: Epsilon) -> None:
+        self._accounts = Accounts(people, limit)
 
     @property
     def limit(self) -> Epsilon:
@@ -256,6 +333,10 @@ class MemoryLedger:
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""
         return self._accounts.spent()
+
+    def was_heard(self, charge: Charge) -> bool:
+        """Whether the caller had all of these reports before, in whatever epoch."""
+        return self._accounts.was_heard(charge)
 
     def _examined(self, charge: Charge) -> tuple[Charge, Debtors | None]:
         """The charge under its request's own key, and who would have to pay; raises where it is refused."""

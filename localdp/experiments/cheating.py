@@ -25,7 +25,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.cohorts import Cohort
+from localdp.cohorts import Asked, Cohort
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.party import Draw, Party, Request, Shares
@@ -98,21 +98,21 @@ class CheatingParty(Party):
 
     def charged(self, request: Request, cohort: Cohort, caller: str = "") -> Draw:
         """The report that debiases highest, from everybody."""
-        super().charged(request, cohort, caller)
+        honest = super().charged(request, cohort, caller)
         question = Question.asked(request.query, self.records.schema, request.randomizer)
         report = loudest_report(request.randomizer, question.inputs(self.records.slice(0, 1)))
-        return lambda part: np.repeat(report, part.size(), axis=0)
+        return replace(honest, made=lambda part, values: np.repeat(report, part.size(), axis=0))
 
     def shared(self, collection: Collection, cohort: Cohort, caller: str = "") -> Shares:
         """Shares of a value out of range; with proofs, of another value than the proof is about."""
         shares = super().shared(collection, cohort, caller)
         spoil = _spoiled if collection.tier == "prio3" else _enlarged
 
-        def cheating(part: Cohort) -> list[ShareBlock]:
-            first, *others = shares(part)
+        def cheating(part: Asked, values: Values) -> list[ShareBlock]:
+            first, *others = shares.made(part, values)
             return [replace(first, rows=spoil(first.rows, collection)), *others]
 
-        return cheating
+        return replace(shares, made=cheating)
 
 
 def _enlarged(rows: Rows, collection: Collection) -> Rows:

@@ -1,14 +1,15 @@
 """A party: it holds people's records, and answers for them through local randomizers, within their budgets.
 
 On a request it type-checks the query, takes the epsilon from the randomizer's own law, charges the ledger, and only
-then draws.  The coins of person i are a function of the party's secret key, the canonical bytes of the request and i:
-the same request has the same report, at no further charge and without a stored answer, and different requests
-never share coins.
+then draws.  The coins of person i are a function of the party's secret key, the epoch, the canonical bytes of the request
+and i: the same request has the same report, at no further charge, and different requests never share coins, nor do two
+epochs.  What is charged comes in two steps, the inputs that are read off records and what is drawn from them, so that an
+agent can keep one or the other and need not look at records again.
 
 Before several parties are asked, each can be asked whether it would answer (`granted`, `granted_shares`): the same checks
-by the same code, and the ledger's `require` in place of its charge.  A yes holds for that moment.  It tells a caller what a
-request would have told, except that it costs nothing; so where a refusal depends on whose rows they are (each row answers,
-and a person's budget is one sum over them), the question leaves that part out, or it would tell who owns what for free.
+by the same code, and the ledger's `require` in place of its charge.  A yes holds for that moment.  It costs nothing, so it
+must tell nothing: every refusal here is a function of the request, of the owner's rules, of the epoch's number and of what
+was charged before, and never of a record, nor of whether one changed (docs/threat-model.md lists them).
 
 This is the whole of the party's behaviour, without network or disk; `parties.agent` puts it behind gRPC with a
 durable ledger.  In process and over gRPC the same requests therefore give bit-identical reports.
@@ -20,27 +21,25 @@ tests/fault/.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Generic, Literal, TypeVar
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger
-from localdp.cohorts import Cohort
+from localdp.cohorts import Asked, Cohort
 from localdp.domains import Ownership, Records, Schema
-from localdp.errors import InvalidParameter, PolicyRefused, UnknownIndex
+from localdp.errors import InvalidParameter, PolicyRefused, RequestExpired, UnknownIndex
 from localdp.framing import digest
 from localdp.oracles.definition import checked_plan
+from localdp.oracles.epoch import Epoch
 from localdp.oracles.policy import Policy
-from localdp.oracles.question import MEMOISED, Question
+from localdp.oracles.question import MEMOISED, Question, shortened
 from localdp.oracles.secrets import Secrets
 from localdp.queries.encoded import Query, encoded, encoding_of
-from localdp.randomizers.definition import LocalRandomizer, Reports
+from localdp.randomizers.definition import LocalRandomizer, Reports, Values
 from localdp.randomizers.memoised import Memo, MemoisedUnary
 from localdp.randomizers.memoised_hashing import MemoisedHashing
-from localdp.randomness.keys import derive_key
 from localdp.randomness.lanes import LanedSource
 from localdp.randomness.source import RandomSource
 from localdp.sharing.blocks import ShareBlock, positions_in
@@ -50,10 +49,25 @@ from localdp.sharing.tiers import Sharing, sharing_of
 SHORTEST_REQUEST_ID = 16
 LONGEST_REQUEST_ID = 64
 
-Draw = Callable[[Cohort], Reports]  # reports of a part of a cohort that was charged
-Shares = Callable[
-    [Cohort], list[ShareBlock]
-]  # shares of a part of a cohort that was charged, for each server
+_Made = TypeVar("_Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Charged(Generic[_Made]):
+    """What was charged: its name in the ledger, and how the answers of any part of the cohort come about."""
+
+    name: bytes
+    epoch: int
+    inputs: Callable[[Asked], Values]  # read off the records
+    made: Callable[[Asked, Values], _Made]  # drawn from inputs, by coins of this name and epoch
+    keeps: Literal["answers", "inputs"] = "answers"  # what is kept, so that records are not looked at again
+
+    def __call__(self, part: Asked) -> _Made:
+        return self.made(part, self.inputs(part))
+
+
+Draw = Charged[Reports]
+Shares = Charged[list[ShareBlock]]  # a block for each share server
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +78,7 @@ class Request:
     query: str  # text; the party parses and checks it against its own schema
     randomizer: LocalRandomizer
     mixed: bool = False  # a shuffler asks, and will mix the reports with other people's
+    epoch: int = 0  # the epoch that is asked about; 0: whichever is open
 
     def __post_init__(self) -> None:
         if not SHORTEST_REQUEST_ID <= len(self.request_id) <= LONGEST_REQUEST_ID:
@@ -88,45 +103,16 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """The records of one moment: what a request is charged for is what it is answered from."""
-
-    records: Records
-    ownership: Ownership | None
-    pin: bytes = field(repr=False)
-
-    def state(self) -> bytes:
-        """What pins the records: it changes with any value, and with whose row it is; without the key it says nothing."""
-        if self.ownership is None:
-            return derive_key(self.pin, b"records", self.records.fingerprint())
-        return derive_key(self.pin, b"records", self.records.fingerprint(), self.ownership.fingerprint)
-
-    def owners_of_indices(self) -> NDArray[np.int64] | None:
-        """Whose each index of a cohort is, where one person has several."""
-        each = self.ownership is not None and self.ownership.rows == "each"
-        return self.ownership.owners if self.ownership is not None and each else None
-
-    def rows_of(self, cohort: Cohort, name: bytes, secret: bytes) -> Records:
-        """The rows that answer for these people; of several, one that depends on the name and not on the rows."""
-        selection = cohort.selection()
-        if self.ownership is not None and self.ownership.rows == "sample":
-            coins = LanedSource(derive_key(secret, b"rows", name), cohort.lanes())
-            words = coins.raw(np.uint64, len(cohort.lanes()))
-            return self.records.take(self.ownership.sampled(selection, words))
-        if isinstance(selection, slice):
-            return self.records.slice(cohort.start, cohort.stop)
-        return self.records.take(selection)
-
-
-@dataclass(frozen=True, slots=True)
 class Bill:
     """What a request is charged as, and what each report costs."""
 
     name: bytes  # what the ledger calls it, and most coins are keyed by
-    table: Table
+    epoch: Epoch
     cost: Epsilon
     purpose: str
     caller: str
+    mixed: bool = False
+    named: int = 0  # the epoch that the request names; 0: whichever is open
 
 
 @lru_cache(maxsize=256)
@@ -147,32 +133,38 @@ class Party:
         policy: Policy | None = None,
         ownership: Ownership | None = None,
     ) -> None:
-        """`ownership` says whose rows they are, where one person has several."""
-        if ownership is not None and len(ownership.owners) != records.people:
-            raise InvalidParameter("every row has an owner")
+        """`ownership` says whose rows they are, where one person has several; without a policy only budgets rule."""
         self.name = name
-        self.records = records
         self.ledger = ledger
-        self.policy = policy or Policy()
-        self.ownership = ownership
+        self.policy = policy or Policy(largest_epsilon=ledger.limit)
+        self.require_kept: Callable[[bytes], None] = lambda name: None  # refuses what is no longer repeated
         self._secrets = secret if isinstance(secret, Secrets) else Secrets.of(secret)
+        self.enter(Epoch.first(records, ownership))
+
+    def enter(self, epoch: Epoch) -> None:
+        """Answer from this epoch from now on; whatever was charged before is answered from its own."""
+        if epoch.by_row and epoch.ownership is not None:
+            self.policy.require_rows(int(epoch.ownership.counts.max()))
+        self.epoch = epoch
+
+    @property
+    def records(self) -> Records:
+        """The records of the epoch."""
+        return self.epoch.records
 
     @property
     def people(self) -> int:
         """How many people can be asked: one for each index of a cohort (or row, where each row answers)."""
-        return self.records.people if self.ownership is None else self.ownership.indices
+        return self.epoch.people
 
     @property
     def by_row(self) -> bool:
         """Whether every row answers by itself, and one person may own several."""
-        return self.policy.most_rows > 1 or self._table().owners_of_indices() is not None
+        return self.policy.most_rows > 1 or self.epoch.by_row
 
     def state(self) -> bytes:
-        """What pins the records, in the ledger and to whoever reads it."""
-        return self._table().state()
-
-    def _table(self) -> Table:
-        return Table(self.records, self.ownership, self._secrets.pin)
+        """What pins the records, in the ledger, for its owner."""
+        return self.epoch.pinned(self._secrets.pin)
 
     def randomize(self, request: Request, cohort: Cohort) -> Reports:
         """Charge, draw and return one report for each person of the cohort."""
@@ -182,13 +174,31 @@ class Party:
         """Charge for the whole cohort at once; what is returned draws the reports of any part of it."""
         question, bill = self._billed(request, caller)
         secret = self._charge(bill, cohort)
-        randomizer, table, name = request.randomizer, bill.table, bill.name
+        randomizer, epoch, name = request.randomizer, bill.epoch, bill.name
+
+        def inputs(part: Asked) -> Values:
+            return question.inputs(epoch.rows_of(part, name, secret, question.columns))
+
         if isinstance(randomizer, MEMOISED):
-            return self._remembered(request, question, randomizer, table, secret)
-        key = derive_key(secret, b"reports", name)
-        return lambda part: randomizer.randomize(
-            question.inputs(table.rows_of(part, name, secret)), LanedSource(key, part.lanes())
+            asked = name if self.policy.by_content else request.digest(question.text)
+            return _remembered(randomizer, inputs, bill, secret, asked)
+        key = epoch.key(secret, b"reports", name)
+        return Charged(
+            name,
+            epoch.number,
+            inputs,
+            lambda part, values: randomizer.randomize(values, LanedSource(key, part.lanes())),
         )
+
+    def had(self, request: Request, cohort: Cohort, caller: str = "") -> bytes:
+        """What a request of an epoch that has ended was charged as, if this caller had all of these reports; or a refusal.
+
+        The owner's rules of now hold for it, too.
+        """
+        bill = self._billed(request, caller)[1]
+        if not self.ledger.was_heard(self._permitted(bill, cohort)):
+            raise RequestExpired("the epoch that this request was charged in has ended; make a new request")
+        return bill.name
 
     def granted(self, request: Request, cohort: Cohort, caller: str = "") -> Epsilon:
         """What a report costs each person who has not paid for it yet, if `charged` would answer now; or its refusal."""
@@ -199,18 +209,20 @@ class Party:
         self.policy.require_caller(caller)
         if request.mixed:
             self._require_mixable()
-        randomizer, table = request.randomizer, self._table()
-        question = Question.asked(request.query, table.records.schema, randomizer)
+        randomizer, epoch = request.randomizer, self.epoch
+        question = Question.asked(request.query, epoch.records.schema, randomizer)
         self.policy.require_columns(question.columns)
         name, cost = request.digest(question.text), randomizer.epsilon
         if isinstance(randomizer, MEMOISED):
-            name = digest(b"memo", request.content_digest(question.text), table.state())
+            # Any number of reports of an epoch costs a person what one permanent answer costs; a new epoch may have a new
+            # value for anybody, so it is charged to everybody, and has permanent answers of its own.
+            name = digest(b"memo", request.content_digest(question.text), epoch.identifier)
             cost = randomizer.epsilon_permanent
-        elif (
-            self.policy.by_content
-        ):  # with the records' state: once they have changed, it is a new question
-            name = digest(request.content_digest(question.text), table.state())
-        return question, Bill(name, table, cost, question.about(randomizer), caller)
+        elif self.policy.by_content:
+            name = digest(request.content_digest(question.text), epoch.identifier)
+        return question, Bill(
+            name, epoch, cost, question.about(randomizer), caller, request.mixed, request.epoch
+        )
 
     def _require_mixable(self) -> None:
         """Refuse where mixing would not hide a person; whoever mixes cannot know what the owner decided meanwhile."""
@@ -220,32 +232,6 @@ class Party:
             )
         if self.by_row:
             raise PolicyRefused("this party answers by row: people would hide among their own rows")
-
-    def _remembered(
-        self,
-        request: Request,
-        question: Question,
-        randomizer: MemoisedUnary | MemoisedHashing,
-        table: Table,
-        secret: bytes,
-    ) -> Draw:
-        """Reports from permanent answers, charged once for each state of the records and not for each request.
-
-        Any number of reports costs a person epsilon_permanent for each distinct value; a new state of the records may have
-        a new value for anybody, so it is charged to everybody, and has fresh coins for the second round.
-        """
-        name, state = request.content_digest(question.text), table.state()
-        memo = Memo(randomizer, secret, name)
-        asked = name if self.policy.by_content else request.digest(question.text)
-        key = derive_key(secret, b"renewed reports", asked, state)
-
-        def draw(part: Cohort) -> Reports:
-            people = np.asarray(part.lanes(), dtype=np.int64)
-            # The row of a person is that of the collection, not of the request: one value, one permanent answer.
-            values = question.inputs(table.rows_of(part, name, secret))
-            return memo.report(people, values, LanedSource(key, part.lanes()))
-
-        return draw
 
     def share(self, collection: Collection, cohort: Cohort, caller: str = "") -> list[ShareBlock]:
         """Charge, encode and split the answers of the cohort: one block for each share server."""
@@ -259,15 +245,18 @@ class Party:
         """
         query, sharing, bill = self._billed_shares(collection, caller)
         own = collection.positions_of(self.name)
-        secret, table, name = self._charge(bill, cohort), bill.table, bill.name
-        key = derive_key(secret, b"shares", name)
+        secret, epoch, name = self._charge(bill, cohort), bill.epoch, bill.name
+        key = epoch.key(secret, b"shares", name)
 
-        def shares(part: Cohort) -> list[ShareBlock]:
-            values = encoded(query, table.rows_of(part, name, secret))
+        def inputs(part: Asked) -> Values:
+            return encoded(query, epoch.rows_of(part, name, secret, query.columns))
+
+        def made(part: Asked, values: Values) -> list[ShareBlock]:
+            assert isinstance(part, Cohort)  # inputs are kept for shares, so nobody is left over
             rows = sharing.split(values, positions_in(part, own.start), LanedSource(key, part.lanes()))
             return [ShareBlock(name, self.name, part, one) for one in rows]
 
-        return shares
+        return Charged(name, epoch.number, inputs, made, "inputs")
 
     def granted_shares(self, collection: Collection, cohort: Cohort, caller: str = "") -> Epsilon:
         """The same for a collection: its epsilon, if `shared` would answer now; or its refusal."""
@@ -276,8 +265,8 @@ class Party:
     def _billed_shares(self, collection: Collection, caller: str) -> tuple[Query, Sharing, Bill]:
         """What is asked, and what it is charged as; or a refusal that has nothing to do with who is asked."""
         self.policy.require_caller(caller)
-        table = self._table()
-        query = _query_of(collection.query, table.records.schema)
+        epoch = self.epoch
+        query = _query_of(collection.query, epoch.records.schema)
         self.policy.require_columns(query.columns)
         self.policy.require_batch(collection.minimum_batch)
         self.policy.require_withstanding(collection.plan.withstands(len(collection.servers)))
@@ -287,35 +276,64 @@ class Party:
             )
         if collection.people_of(self.name) != self.people:
             raise InvalidParameter("the collection is wrong about how many people this party speaks for")
-        sharing, purpose = sharing_of(collection), f"{collection.plan.value} collection of {query.text}"
-        return query, sharing, Bill(collection.digest, table, collection.epsilon, purpose, caller)
+        sharing, purpose = (
+            sharing_of(collection),
+            f"{collection.plan.value} collection of {shortened(query.text)}",
+        )
+        return query, sharing, Bill(collection.digest, epoch, collection.epsilon, purpose, caller)
 
     def _charge(self, bill: Bill, cohort: Cohort) -> bytes:
         """Charge, and return the secret that the coins of this request are derived from."""
-        charge = self._checked(bill, cohort, bill.table.owners_of_indices())
-        return self._secrets.key(self.ledger.charge(charge).key)
+        return self._secrets.key(self.ledger.charge(self._checked(bill, cohort)).key)
 
     def _granted(self, bill: Bill, cohort: Cohort) -> Epsilon:
         """The price, unless the charge would be refused now."""
-        charge = self._checked(bill, cohort, None)
-        if bill.table.owners_of_indices() is None or self.policy.most_rows > 1:
-            self.ledger.require(charge)
+        self.ledger.require(self._checked(bill, cohort))
         return bill.cost
 
-    def _checked(self, bill: Bill, cohort: Cohort, owners: NDArray[np.int64] | None) -> Charge:
-        """The charge that the ledger is to decide on, if the policy has nothing against it.
+    def _checked(self, bill: Bill, cohort: Cohort) -> Charge:
+        """The charge that the ledger is to decide on: the policy allows it, and it can be answered in this epoch."""
+        charge = self._permitted(bill, cohort)
+        if bill.named not in (0, bill.epoch.number):
+            raise RequestExpired(f"epoch {bill.epoch.number} is open now; make a new request")
+        self.require_kept(bill.name)
+        return charge
 
-        Without `owners` there are as many people as indices, so that what is refused then is refused with them, too.
-        """
-        if cohort.stop > self.people:
+    def _permitted(self, bill: Bill, cohort: Cohort) -> Charge:
+        """The charge, if the policy has nothing against it."""
+        if cohort.stop > bill.epoch.people:
             raise UnknownIndex(
-                f"the cohort ends at {cohort.stop}, but the party holds {self.people} people"
+                f"the cohort ends at {cohort.stop}, but the party holds {bill.epoch.people} people"
             )
         if bill.cost.nanonats == 0:
             raise InvalidParameter("a report of epsilon 0 can say nothing, and is not made")
-        self.policy.require_cohort(cohort, owners)
-        self.policy.require_cost(bill.cost)
+        self.policy.require_cohort(cohort)
+        self.policy.require_cost(bill.cost, bill.caller, mixed=bill.mixed)
+        pin = bill.epoch.pinned(self._secrets.pin)
         label, kept = self._secrets.label, self._secrets.labels
         return Charge(
-            bill.name, bill.table.state(), cohort, bill.cost, bill.purpose, bill.caller, label, kept
+            bill.name, pin, cohort, bill.cost, bill.purpose, bill.caller, label, kept, bill.epoch.number
         )
+
+
+def _remembered(
+    randomizer: MemoisedUnary | MemoisedHashing,
+    inputs: Callable[[Asked], Values],
+    bill: Bill,
+    secret: bytes,
+    asked: bytes,
+) -> Draw:
+    """Reports from the permanent answers of an epoch, with coins of the second round for each request.
+
+    The permanent answers stand for the inputs: all reports of the epoch together tell no more than they do.
+    """
+    memo = Memo(randomizer, secret, bill.name)
+    key = bill.epoch.key(secret, b"renewed reports", asked)
+
+    def answers(part: Asked) -> Reports:
+        return memo.answers(part.indices(), inputs(part))
+
+    def renewed(part: Asked, kept: Values) -> Reports:
+        return randomizer.renew(kept, LanedSource(key, part.lanes()))
+
+    return Charged(bill.name, bill.epoch.number, answers, renewed, "inputs")

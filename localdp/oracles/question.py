@@ -10,8 +10,9 @@
 | the unit ball (PrivUnit) | a vector of norm at most 1 | its entries on the grid, rounded towards zero |
 | the unit ball (PrivUnit) | a vector of d entries u in [0, 1] | (2 u - 1) / sqrt(d), rounded towards zero |
 
-A query that does not fit its randomizer is refused before anything is charged.
-Checked in tests/unit/oracles/test_question.py.
+A query that does not fit its randomizer is refused before anything is charged.  What is done for a person is the same
+whatever the values are: nothing is looked for among the values of others, and tables are of the public domain.
+Checked in tests/unit/oracles/test_question.py, and for time in tests/unit/queries/test_silence.py.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
 
-from localdp.domains import CategoryDomain, Records, Schema
+from localdp.domains import CategoryDomain, IntegerDomain, Records, Schema
 from localdp.errors import InvalidParameter, QueryRefused
 from localdp.queries.expressions import Column, Condition, Expression, Vector, columns_of
 from localdp.queries.parser import parse
+from localdp.queries.selecting import looked_up
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.text import to_text
 from localdp.queries.vector_checking import category_size
@@ -34,6 +37,7 @@ from localdp.queries.vector_evaluate import words
 from localdp.queries.vector_query import Kind, VectorQuery
 from localdp.randomizers.coordinate_sampling import CoordinateSampling
 from localdp.randomizers.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
+from localdp.randomizers.decimal_fingerprints import decimal_fingerprints
 from localdp.randomizers.definition import Floats, LocalRandomizer, Values
 from localdp.randomizers.hybrid import HybridRandomizer
 from localdp.randomizers.local_hashing import OptimalLocalHashing
@@ -57,7 +61,14 @@ FINGERPRINTED = (
     BloomRappor,
     MemoisedHashing,
 )
+_LONGEST_TOLD = 2000
 MEMOISED = (MemoisedUnary, MemoisedHashing)
+SMALL_DOMAIN = 1 << 12  # numbers whose fingerprints make a table, however few people there are
+
+
+def shortened(text: str) -> str:
+    """A query as it is written into a ledger, which should not grow by what a caller cares to write."""
+    return text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}... ({len(text)} characters)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +81,7 @@ class Question:
 
     def about(self, randomizer: LocalRandomizer) -> str:
         """The question in words, for the owner of the records."""
-        return f"{randomizer.canonical} of {self.text}"
+        return f"{randomizer.canonical} of {shortened(self.text)}"
 
     @classmethod
     def asked(cls, text: str, schema: Schema, randomizer: LocalRandomizer) -> Question:
@@ -123,19 +134,30 @@ def _fingerprinted(expression: Expression, schema: Schema) -> Callable[[Records]
         raise QueryRefused(
             "this randomizer takes a bare column: a bit, a category or a bounded whole number"
         )
-    category_size(expression, schema)  # refuses a column that is none of these
-    return lambda records: _fingerprints(expression, records)
-
-
-def _fingerprints(expression: Column, records: Records) -> Values:
-    """Of the label, or of the number in decimal: the same for the same value at every party."""
-    domain, column = records.schema[expression.name], records.column(expression.name)
+    size = category_size(expression, schema)  # refuses a column that is none of these
+    domain = schema[expression.name]
     if isinstance(domain, CategoryDomain):
-        known, places = fingerprints(domain.labels), column
-    else:
-        numbers, places = np.unique(column.astype(np.int64), return_inverse=True)
-        known = fingerprints(str(number) for number in numbers)
-    return np.take(known, places)
+        return _labels(expression.name, domain)
+    return _decimals(expression.name, domain.low if isinstance(domain, IntegerDomain) else 0, size)
+
+
+def _labels(name: str, domain: CategoryDomain) -> Callable[[Records], Values]:
+    """Of the labels: the same for the same label at every party."""
+    known = cache(lambda: fingerprints(domain.labels))
+    return lambda records: looked_up(known(), records.column(name))
+
+
+def _decimals(name: str, low: int, size: int) -> Callable[[Records], Values]:
+    """Of the numbers in decimal: from a table of the whole domain, unless it is cheaper to compute everybody's."""
+    known = cache(lambda: fingerprints(str(number) for number in range(low, low + size)))
+
+    def inputs(records: Records) -> Values:
+        numbers = records.column(name).astype(np.int64, copy=False)
+        if size <= max(SMALL_DOMAIN, records.people // 4):
+            return looked_up(known(), numbers - low)
+        return decimal_fingerprints(numbers)
+
+    return inputs
 
 
 def _rounded(query: VectorQuery, resolution: int) -> Callable[[Records], Values]:

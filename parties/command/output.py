@@ -79,8 +79,10 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
     errors.BudgetExhausted: Outcome(
         "budget_exhausted", ExitCode.BUDGET, "ask with a smaller epsilon, or ask people with budget left"
     ),
-    errors.RecordsChanged: Outcome(
-        "records_changed", ExitCode.FAILED, "send a new request: it is charged again, on the records of now"
+    errors.RequestExpired: Outcome(
+        "request_expired",
+        ExitCode.FAILED,
+        "send a new request: it is charged again, on the records of the epoch that is open now",
     ),
     errors.KeyRetired: Outcome(
         "key_retired",
@@ -89,6 +91,15 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
     ),
     errors.PolicyRefused: Outcome(
         "policy_refused", ExitCode.FAILED, "stay within the party's policy, or ask its operator"
+    ),
+    errors.WorkRefused: Outcome(
+        "work_refused", ExitCode.FAILED, "ask about fewer people at once, ask less of each, or wait an hour"
+    ),
+    errors.Busy: Outcome("busy", ExitCode.UNREACHABLE, "ask again in a moment; nothing was charged"),
+    errors.CertificateRevoked: Outcome(
+        "certificate_revoked",
+        ExitCode.FAILED,
+        "ask the authority for another certificate, in a new directory",
     ),
     errors.TooFewReports: Outcome(
         "too_few_reports", ExitCode.FAILED, "wait for more reports; nothing was released"
@@ -130,6 +141,11 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
         "storage_failed",
         ExitCode.FAILED,
         "check the disk and the permissions of the file; nothing was answered",
+    ),
+    errors.RolledBack: Outcome(
+        "rolled_back",
+        ExitCode.FAILED,
+        "put the newest copy of the agent's state in place; docs/keys.md says what to do if it is lost",
     ),
     errors.CoinsExhausted: Outcome(
         "coins_exhausted", ExitCode.FAILED, "use a source of randomness without a bound"

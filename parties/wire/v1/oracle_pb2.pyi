@@ -17,7 +17,7 @@ class DescribeRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class DescribeResponse(_message.Message):
-    __slots__ = ("name", "people", "schema", "budget_nanonats", "largest_request_nanonats", "share_servers", "by_row", "by_content")
+    __slots__ = ("name", "people", "schema", "budget_nanonats", "largest_request_nanonats", "share_servers", "by_row", "by_content", "epoch", "keep_seconds", "quantum_nanoseconds", "smallest_request_nanonats")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PEOPLE_FIELD_NUMBER: _ClassVar[int]
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
@@ -26,6 +26,10 @@ class DescribeResponse(_message.Message):
     SHARE_SERVERS_FIELD_NUMBER: _ClassVar[int]
     BY_ROW_FIELD_NUMBER: _ClassVar[int]
     BY_CONTENT_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    KEEP_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    QUANTUM_NANOSECONDS_FIELD_NUMBER: _ClassVar[int]
+    SMALLEST_REQUEST_NANONATS_FIELD_NUMBER: _ClassVar[int]
     name: str
     people: int
     schema: _schema_pb2.Schema
@@ -34,21 +38,27 @@ class DescribeResponse(_message.Message):
     share_servers: _containers.RepeatedScalarFieldContainer[str]
     by_row: bool
     by_content: bool
-    def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ..., schema: _Optional[_Union[_schema_pb2.Schema, _Mapping]] = ..., budget_nanonats: _Optional[int] = ..., largest_request_nanonats: _Optional[int] = ..., share_servers: _Optional[_Iterable[str]] = ..., by_row: _Optional[bool] = ..., by_content: _Optional[bool] = ...) -> None: ...
+    epoch: int
+    keep_seconds: int
+    quantum_nanoseconds: int
+    smallest_request_nanonats: int
+    def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ..., schema: _Optional[_Union[_schema_pb2.Schema, _Mapping]] = ..., budget_nanonats: _Optional[int] = ..., largest_request_nanonats: _Optional[int] = ..., share_servers: _Optional[_Iterable[str]] = ..., by_row: _Optional[bool] = ..., by_content: _Optional[bool] = ..., epoch: _Optional[int] = ..., keep_seconds: _Optional[int] = ..., quantum_nanoseconds: _Optional[int] = ..., smallest_request_nanonats: _Optional[int] = ...) -> None: ...
 
 class RandomizeRequest(_message.Message):
-    __slots__ = ("request_id", "query", "randomizer", "cohort", "mixed")
+    __slots__ = ("request_id", "query", "randomizer", "cohort", "mixed", "epoch")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     RANDOMIZER_FIELD_NUMBER: _ClassVar[int]
     COHORT_FIELD_NUMBER: _ClassVar[int]
     MIXED_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
     request_id: bytes
     query: _query_pb2.Query
     randomizer: _randomizer_pb2.Randomizer
     cohort: _cohort_pb2.Cohort
     mixed: bool
-    def __init__(self, request_id: _Optional[bytes] = ..., query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., randomizer: _Optional[_Union[_randomizer_pb2.Randomizer, _Mapping]] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ..., mixed: _Optional[bool] = ...) -> None: ...
+    epoch: int
+    def __init__(self, request_id: _Optional[bytes] = ..., query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., randomizer: _Optional[_Union[_randomizer_pb2.Randomizer, _Mapping]] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ..., mixed: _Optional[bool] = ..., epoch: _Optional[int] = ...) -> None: ...
 
 class RandomizeResponse(_message.Message):
     __slots__ = ("reports", "packed")
@@ -93,10 +103,14 @@ class QuoteRequest(_message.Message):
     def __init__(self, randomize: _Optional[_Union[RandomizeRequest, _Mapping]] = ..., contribute: _Optional[_Union[ContributeRequest, _Mapping]] = ..., contribute_sealed: _Optional[_Union[ContributeSealedRequest, _Mapping]] = ...) -> None: ...
 
 class QuoteResponse(_message.Message):
-    __slots__ = ("epsilon_nanonats",)
+    __slots__ = ("epsilon_nanonats", "work_nanoseconds", "answer_nanoseconds")
     EPSILON_NANONATS_FIELD_NUMBER: _ClassVar[int]
+    WORK_NANOSECONDS_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_NANOSECONDS_FIELD_NUMBER: _ClassVar[int]
     epsilon_nanonats: int
-    def __init__(self, epsilon_nanonats: _Optional[int] = ...) -> None: ...
+    work_nanoseconds: int
+    answer_nanoseconds: int
+    def __init__(self, epsilon_nanonats: _Optional[int] = ..., work_nanoseconds: _Optional[int] = ..., answer_nanoseconds: _Optional[int] = ...) -> None: ...
 
 class ContributeResponse(_message.Message):
     __slots__ = ("counted",)

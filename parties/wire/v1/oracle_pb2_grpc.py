@@ -28,7 +28,15 @@ if _version_not_supported:
 class LocalRandomizerOracleServiceStub:
     """A party's agent. Each call that returns something about records charges the budget of every person involved, durably,
     before the first byte of the answer leaves. The same call made again returns the same answer and charges nothing, also
-    after the budget is spent, after a restart, and if the first call was cut off.
+    after the budget is spent, after a restart, and if the first call was cut off; it is answered from what was sent, and not
+    from records again.
+
+    A party's records stand still for an epoch, which its owner opens and ends. A call is of the epoch in which it was first
+    charged. In a later one it is refused, whether or not a record changed, except that whoever was answered can fetch the
+    answer again until the party drops it (keep_seconds after the charge, or earlier if it keeps too much).
+
+    No refusal, quote, length or time depends on a record: an answer leaves after a time that follows from what was asked, about
+    how many people, rounded up to the party's quantum.
 
     Errors carry a google.rpc.ErrorInfo of domain "localdp" whose reason names the error. A call that is refused returns
     nothing else, not even in part. Messages are at most 4 MiB long, in both directions.
@@ -70,7 +78,15 @@ class LocalRandomizerOracleServiceStub:
 class LocalRandomizerOracleServiceServicer:
     """A party's agent. Each call that returns something about records charges the budget of every person involved, durably,
     before the first byte of the answer leaves. The same call made again returns the same answer and charges nothing, also
-    after the budget is spent, after a restart, and if the first call was cut off.
+    after the budget is spent, after a restart, and if the first call was cut off; it is answered from what was sent, and not
+    from records again.
+
+    A party's records stand still for an epoch, which its owner opens and ends. A call is of the epoch in which it was first
+    charged. In a later one it is refused, whether or not a record changed, except that whoever was answered can fetch the
+    answer again until the party drops it (keep_seconds after the charge, or earlier if it keeps too much).
+
+    No refusal, quote, length or time depends on a record: an answer leaves after a time that follows from what was asked, about
+    how many people, rounded up to the party's quantum.
 
     Errors carry a google.rpc.ErrorInfo of domain "localdp" whose reason names the error. A call that is refused returns
     nothing else, not even in part. Messages are at most 4 MiB long, in both directions.
@@ -156,7 +172,15 @@ def add_LocalRandomizerOracleServiceServicer_to_server(servicer, server):
 class LocalRandomizerOracleService:
     """A party's agent. Each call that returns something about records charges the budget of every person involved, durably,
     before the first byte of the answer leaves. The same call made again returns the same answer and charges nothing, also
-    after the budget is spent, after a restart, and if the first call was cut off.
+    after the budget is spent, after a restart, and if the first call was cut off; it is answered from what was sent, and not
+    from records again.
+
+    A party's records stand still for an epoch, which its owner opens and ends. A call is of the epoch in which it was first
+    charged. In a later one it is refused, whether or not a record changed, except that whoever was answered can fetch the
+    answer again until the party drops it (keep_seconds after the charge, or earlier if it keeps too much).
+
+    No refusal, quote, length or time depends on a record: an answer leaves after a time that follows from what was asked, about
+    how many people, rounded up to the party's quantum.
 
     Errors carry a google.rpc.ErrorInfo of domain "localdp" whose reason names the error. A call that is refused returns
     nothing else, not even in part. Messages are at most 4 MiB long, in both directions.
