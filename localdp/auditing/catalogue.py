@@ -99,7 +99,7 @@ def _permanent(epsilon: Epsilon) -> Epsilon:
 
 def _bloom(epsilon: Epsilon, size: int) -> BloomRappor:
     return BloomRappor(
-        symmetric_rounds(_permanent(epsilon), epsilon, 1), width=max(4, min(size, 1 << 12)), hashes=1
+        symmetric_rounds(_permanent(epsilon), epsilon, 1), width=min(size, 1 << 12), hashes=1
     )
 
 
@@ -126,7 +126,7 @@ ENTRIES = (
         lambda epsilon, size: BasicRappor(symmetric_rounds(_permanent(epsilon), epsilon), size),
         3,
     ),
-    Entry("bloom-rappor", _bloom, 4, _fingerprints),
+    Entry("bloom-rappor", _bloom, 3, _fingerprints),
     Entry(
         "memoised-symmetric-unary",
         lambda epsilon, size: memoised_symmetric_unary(_permanent(epsilon), epsilon, size),

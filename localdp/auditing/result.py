@@ -1,6 +1,6 @@
 """What an audit found: how much privacy loss a randomizer has, against how much it claims.
 
-Checked in tests/unit/auditing/test_exact.py and tests/unit/auditing/test_sampled.py.
+Checked in tests/unit/auditing/test_exact.py, tests/unit/auditing/test_sampled.py and tests/unit/auditing/test_histories.py.
 """
 
 from __future__ import annotations
@@ -13,6 +13,38 @@ from localdp.accounting.epsilon import Epsilon
 
 Input = int | tuple[int, ...]  # an input by its number, or a vector
 Verdict = Literal["holds", "holds where tried", "not refuted", "violated"]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryAudit:
+    """What all answers of a party told of one person over two epochs, in nats, against what its ledger booked."""
+
+    measured: float  # the logarithm of the largest ratio, maybe infinite
+    rounded: Epsilon | None  # `measured` if it is finite, rounded up to the grid of epsilons
+    booked: Epsilon  # by the ledger, in all
+    requests: (
+        int  # that were answered; of memoised randomizers maybe one for each epoch, in place of any number
+    )
+    epochs_share_coins: bool  # whether answers of two epochs are not drawn independently
+    any_number: bool = False  # whether the figure holds for any number of requests
+
+    @property
+    def violated(self) -> bool:
+        """Whether more was lost than booked, or epochs are not independent."""
+        return self.rounded is None or self.rounded > self.booked or self.epochs_share_coins
+
+    def to_data(self) -> dict[str, Any]:
+        """Everything, as plain data; an infinite epsilon is None."""
+        infinite = isinf(self.measured)
+        return {
+            "verdict": "violated" if self.violated else "holds where tried",
+            "measured_epsilon": None if infinite else self.measured,
+            "measured_epsilon_is_infinite": infinite,
+            "booked_epsilon": str(self.booked),
+            "requests": None if self.any_number else self.requests,
+            "any_number_of_requests": self.any_number,
+            "epochs_share_coins": self.epochs_share_coins,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +66,7 @@ class Audit:
     confidence: float | None = None  # sampled: that `measured` is no larger than the true epsilon
     faults: tuple[str, ...] = ()  # what else the randomizer states, and does not keep
     notes: tuple[str, ...] = ()
+    change: HistoryAudit | None = None  # over two epochs; None: not audited, or too many coins to follow
 
     @property
     def overspent(self) -> bool:
@@ -44,8 +77,8 @@ class Audit:
 
     @property
     def violated(self) -> bool:
-        """Whether the randomizer is not what it claims to be."""
-        return self.overspent or bool(self.faults)
+        """Whether the randomizer is not what it claims to be, in one report or over two epochs."""
+        return self.overspent or bool(self.faults) or (self.change is not None and self.change.violated)
 
     @property
     def verdict(self) -> Verdict:
@@ -77,4 +110,5 @@ class Audit:
             "confidence": self.confidence,
             "faults": list(self.faults),
             "notes": list(self.notes),
+            "two_epochs": None if self.change is None else self.change.to_data(),
         }

@@ -1,4 +1,4 @@
-"""`localdp audit`: whether randomizers keep the epsilon that they claim.
+"""`localdp audit`: whether randomizers keep the epsilon that they claim, in one report and over two epochs.
 
 Exit code 0 if no claim was refuted, 1 if one was; the envelope of --json then has the error code "claim_violated", and
 the findings under "data" all the same.
@@ -7,7 +7,7 @@ the findings under "data" all the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import typer
 from rich import box
@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.auditing import Audit, audit
+from localdp.auditing import Audit, HistoryAudit, audit, change_audit
 from localdp.auditing.catalogue import ENTRIES, Entry, entry_of
 from localdp.errors import InvalidParameter
 from localdp.randomness.keystream import KeystreamSource
@@ -69,13 +69,15 @@ def audited(entry: Entry, options: AuditOptions) -> Audit:
     """The finding about one randomizer, at the size that was asked for or at its small one."""
     size = entry.small if options.inputs is None else whole_number(options.inputs)
     randomizer = entry.made(Epsilon.requested(options.epsilon), size)
-    return audit(
+    inputs = entry.tried(randomizer, size)
+    finding = audit(
         randomizer,
         KeystreamSource.from_system(),
         trials=whole_number(options.trials),
         confidence=options.confidence,
-        inputs=entry.tried(randomizer, size),
+        inputs=inputs,
     )
+    return replace(finding, change=change_audit(randomizer, inputs))
 
 
 def envelope_of(findings: Sequence[Audit]) -> dict[str, object]:
@@ -102,19 +104,27 @@ def print_table(entries: Sequence[Entry], findings: Sequence[Audit], console: Co
         pad_edge=False,
         title_justify="left",
     )
-    for heading in ("randomizer", "verdict", "method"):
+    for heading in ("randomizer", "verdict"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("claimed", "measured", "effort"):
+    for heading in ("claimed", "measured", "lost", "booked"):
         table.add_column(heading, justify="right", no_wrap=True)
     for entry, finding in zip(entries, findings, strict=True):
         verdict = Text(finding.verdict, style=_STYLES[finding.verdict])
-        numbers = f"{float(finding.claimed):.6f}", f"{finding.measured:.6f}", f"{finding.effort:,}"
-        table.add_row(entry.name, verdict, finding.method, *numbers)
+        one = f"{float(finding.claimed):.4f}", f"{finding.measured:.4f}"
+        table.add_row(entry.name, verdict, *one, *_over_two_epochs(finding))
     console.print(table)
     for finding in findings:
         if finding.violated:
             print_finding(finding, console)
-    console.print("effort: paths of coins that were followed, or reports that were drawn", style="dim")
+    console.print("claimed, measured: of one report", style="dim")
+    console.print("lost, booked: over two epochs, whether or not a record changed", style="dim")
+
+
+def _over_two_epochs(finding: Audit) -> tuple[str, str]:
+    """What was lost, and what the ledger booked."""
+    if finding.change is None:
+        return "-", "-"
+    return f"{finding.change.measured:.4f}", f"{float(finding.change.booked):.4f}"
 
 
 def print_finding(finding: Audit, console: Console) -> None:
@@ -127,6 +137,7 @@ def print_finding(finding: Audit, console: Console) -> None:
     told = f"inputs {finding.pair[0]} against {finding.pair[1]}"
     console.print(f"  measured   {least}{finding.measured:.9f}, {told}", highlight=False)
     console.print(f"  tightness  {finding.tightness:.6f}", highlight=False)
+    console.print(f"  two epochs {_change(finding.change)}", highlight=False)
     for fault in finding.faults:
         console.print(Text(f"  fault      {fault}", style="red"))
     for note in finding.notes:
@@ -137,3 +148,12 @@ def _method(finding: Audit) -> str:
     if finding.method == "exact":
         return f"exact: {finding.effort:,} paths of coins followed"
     return f"sampled: {finding.effort:,} reports about each input, confidence {finding.confidence:g}"
+
+
+def _change(found: HistoryAudit | None) -> str:
+    """What was lost over two epochs, in words."""
+    if found is None:
+        return "too many coins to follow"
+    often = "any number of requests" if found.any_number else f"{found.requests} requests"
+    shared = "; epochs share coins" if found.epochs_share_coins else ""
+    return f"{found.measured:.9f} lost over {often}, {found.booked} booked{shared}"

@@ -4,14 +4,17 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from localdp.auditing.catalogue import CATALOGUE
+from localdp.auditing.histories import Schedule
 from parties.command import audit as command
 from parties.command.main import app
+from tests.support.broken_epochs import PermanentForGood
 from tests.unit.auditing.twins import epsilon_times
 
 BROKEN = replace(
@@ -99,19 +102,45 @@ def test_audit_of_everything_holds() -> None:
     assert len(findings) == len(CATALOGUE)
     assert {finding["verdict"] for finding in findings} == {"holds", "holds where tried"}
     assert {finding["method"] for finding in findings} == {"exact"}
+    for finding in findings:
+        found = finding["two_epochs"]
+        assert found["verdict"] == "holds where tried" and not found["epochs_share_coins"]
+        booked = float(found["booked_epsilon"])
+        assert booked - 1e-8 < found["measured_epsilon"] <= booked
+        assert found["any_number_of_requests"] == finding["randomizer"].startswith("memoised")
 
 
 def test_audit_of_one_randomizer_is_told_in_words() -> None:
     printed = run("audit", "k-ary", "--inputs", "5").stdout
     assert "holds (exact: 40 paths of coins followed)" in printed
     assert "measured   1.000000000" in printed
+    assert "two epochs 2.000000000 lost over 2 requests, 2 booked" in printed
     assert_reads_well(printed)
+
+
+def test_audit_of_a_memoised_randomizer_counts_any_number_of_requests() -> None:
+    printed = run("audit", "memoised-hashing", "--epsilon", "0.25").stdout
+    assert "two epochs 1.000000000 lost over any number of requests, 1 booked" in printed
+    assert_reads_well(printed.split("  note")[0])
+
+
+def test_audit_shows_answers_that_outlive_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localdp.auditing.histories.Schedule", partial(Schedule, party=PermanentForGood))
+    result = run("audit", "memoised-symmetric-unary")
+    assert result.exit_code == 1
+    assert "violated" in result.stdout and "epochs share coins" in result.stdout
+    finding = json.loads(run("audit", "memoised-symmetric-unary", "--json").stdout)["data"][0]
+    assert finding["two_epochs"]["measured_epsilon_is_infinite"]
+    assert finding["two_epochs"]["measured_epsilon"] is None and finding["verdict"] == "violated"
 
 
 def test_audit_of_a_large_randomizer_is_sampled() -> None:
     finding = data_of(run("audit", "optimized-unary", "--inputs", "100", "--trials", "2000", "--json"))[0]
     assert (finding["method"], finding["verdict"]) == ("sampled", "not refuted")
     assert finding["confidence"] == 0.9999
+    assert finding["two_epochs"] is None
+    printed = run("audit", "optimized-unary", "--inputs", "100", "--trials", "200").stdout
+    assert "two epochs too many coins to follow" in printed
 
 
 def test_a_violation_has_its_exit_code_and_its_findings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,6 +152,7 @@ def test_a_violation_has_its_exit_code_and_its_findings(monkeypatch: pytest.Monk
     assert [finding["verdict"] for finding in envelope["data"]] == ["holds", "violated"]
     result = run("audit", "--all")
     assert result.exit_code == 1 and "fault" in result.stdout
+    assert "lost over 2 requests, 2 booked" in result.stdout
     assert_reads_well(result.stdout)
 
 
