@@ -5,7 +5,7 @@ power in the next instant.  A transaction is IMMEDIATE: it holds the file from i
 still so when it writes.  Whoever opens a file translates its errors, with `failure`; the path is named where it is opened,
 and not in what may be told to a caller.
 
-`write_atomically` is for results and pages: whole or not at all, and not synced.
+`write_atomically` is for results and pages: whole or not at all, and not synced unless told.
 
 Checked in tests/unit/parties/test_durable.py and tests/unit/report/test_report.py, and with kill -9 in tests/fault/.
 """
@@ -81,18 +81,34 @@ def transaction(file: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def write_atomically(path: Path, content: str | bytes, *, confidential: bool = False) -> None:
+@contextmanager
+def storage_errors(what: str, path: Path | None = None) -> Iterator[None]:
+    """Whatever goes wrong with a file, as one error of ours."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, OverflowError) as error:
+        raise failure(what, path, error) from error
+
+
+def write_atomically(
+    path: Path, content: str | bytes, *, confidential: bool = False, synced: bool = False
+) -> None:
     """A reader sees the old file or the new one, never a part; nothing is left behind on failure."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content if isinstance(content, bytes) else content.encode())
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
         if not confidential:  # it was made for its owner alone
             os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     except BaseException:
         os.unlink(name)
         raise
+    if synced:
+        sync_directory(path.parent)
 
 
 def _umask() -> int:

@@ -1,23 +1,28 @@
-"""The durable ledger: SQLite, written and synced before a report is drawn.
+"""The durable ledger: one chain of entries in SQLite, written and synced before a report is drawn.
 
-One row a charge, however many people it is for: a cohort is a few numbers.  A row of epsilon 0 says that reports which
-were paid for before went to one more caller.  The sums per person are kept in memory and rebuilt from the rows at start.
-Every charge runs in an IMMEDIATE transaction that first reads the rows that another process may have added, so two agents
-on one file cannot both spend the last of a budget.  If the row cannot be written and synced, the charge fails and nothing
-is answered.
+One entry a charge, however many people it is for: a cohort is a few numbers.  An entry of epsilon 0 says that reports
+which were paid for before went to one more caller.  Beside charges the chain has whatever bears on them
+(`parties.agent.entries`): epochs, settings, losses.  Every charge runs in an IMMEDIATE transaction that first reads the
+entries that another process may have added, so two agents on one file cannot both spend the last of a budget.  If an
+entry cannot be written and synced, the charge fails and nothing is answered.
 
-Every row carries the digest of itself and of the row before it, and the rows are numbered without gaps.  A row that was
-changed, removed, moved or put in later is noticed when the ledger is opened, and the ledger is refused: it is a register
-of every use of epsilon (section 13.1) that can be exported and signed.  What this cannot see is a ledger that ends
-too early: an older copy put back in place of the file is a whole ledger, and forgets what came after it.  Nor is the
-chain keyed: it finds accidents and clumsy hands, and an export that somebody else keeps finds the rest.
+A ledger is not rolled back by accident.  The chain is keyed (`parties.agent.chain`); after each commit the mark beside
+the keys is raised (`parties.agent.mark`), and a witness countersigns the head where one is named
+(`parties.witness`), before the charge returns.  A ledger below its mark or below its witness is not opened.  A
+ledger whose file is no longer the file at its path charges nothing (`parties.agent.same_file`), and neither does one whose
+witness has countersigned another copy (`parties.agent.countersigning`).  What this cannot see without a witness is an old
+copy, or a second one, of everything, mark and keys included.
 
-Time only serves the day's budget and the owner's reading.  It never runs backwards here: a charge is stamped with the
+The sums of people are restored from the last checkpoint (`parties.agent.checkpoint`); what is known of a request is read
+when it is asked for (`parties.agent.remembered`).  So memory and the time of a start do not grow with the number of
+requests, but for the check of the chain.
+
+Time only serves the day's budget and the owner's reading.  It never runs backwards here: an entry is stamped with the
 clock or with the last stamp, whichever is later, so turning the clock back does not bring a day's budget back.  Turning
 it forward begins the next day early, once: from then on that day lasts until the clock has come to its end.
 
 Checked by tests/contract/test_ledger.py, tests/unit/parties/test_sqlite_ledger.py, tests/unit/parties/test_day_budget.py,
-tests/unit/parties/test_ledger_chain.py and tests/fault/.
+tests/unit/parties/test_ledger_epochs.py and tests/fault/test_ledger_accidents.py.
 """
 
 from __future__ import annotations
@@ -25,8 +30,8 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,42 +39,22 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Accounts, Charge, Debtors, Receipt, as_noted, is_nobody
-from localdp.cohorts import Cohort, Split
-from localdp.errors import InvalidParameter, StorageFailed
-from localdp.framing import digest
-from parties.durable import BUSY_SECONDS, failure, open_synced, transaction
+from localdp.errors import LocalDpError, PolicyRefused, RequestExpired, StorageFailed
+from parties.agent.chain import Chain, OpenedEpoch, Standing, storage_errors
+from parties.agent.checkpoint import MOST_STEPS, digest_of, last_checkpoint, steps_of, store
+from parties.agent.countersigning import Countersigning
+from parties.agent.entries import Checkpoint, Content, Entry, EpochEnded, EpochOpened, Loss, Settings
+from parties.agent.mark import Mark, MarkFile, mark_path
+from parties.agent.opening import open_to_read, open_to_write, require_mark
+from parties.agent.remembered import Remembered
+from parties.agent.same_file import Lock, OpenFiles, identity_of
+from parties.durable import transaction
+from parties.witness.heads import Witness
 
 SECONDS_PER_DAY = 86_400
-FIRST_LINK = bytes(32)
-_COLUMNS = "request, records, start, stop, seed, parts, part, cost_nanonats, purpose, caller, key_name, charged_at, chain"
-_LAYOUT = """
-CREATE TABLE IF NOT EXISTS charges (
-  number INTEGER PRIMARY KEY AUTOINCREMENT,
-  request BLOB NOT NULL,
-  records BLOB NOT NULL,
-  start INTEGER NOT NULL,
-  stop INTEGER NOT NULL,
-  seed BLOB,
-  parts INTEGER,
-  part INTEGER,
-  cost_nanonats INTEGER NOT NULL,
-  purpose TEXT NOT NULL,
-  caller TEXT NOT NULL,
-  key_name TEXT NOT NULL,
-  charged_at INTEGER NOT NULL,
-  chain BLOB NOT NULL
-) STRICT
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One row of the ledger."""
-
-    number: int
-    charge: Charge
-    charged_at: int  # seconds since 1970
-    chain: bytes  # digest of this row and of all before it
+MOST_REQUESTS = 100_000  # request identifiers in one epoch
+REMEMBERED_BYTES = 32 << 20
+_WORTH_A_CHECKPOINT = MOST_STEPS // 16  # at close
 
 
 class SqliteLedger:
@@ -81,67 +66,182 @@ class SqliteLedger:
         people: int,
         limit: Epsilon,
         *,
-        owners: NDArray[np.int64] | None = None,
+        chain_key: bytes,
         limit_per_day: Epsilon | None = None,
         index: str | None = None,
+        most_requests: int = MOST_REQUESTS,
+        remembered_bytes: int = REMEMBERED_BYTES,
+        party: str = "",
+        witness: Witness | None = None,
+        write: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`index` is what its numbers stand for, as `parties.agent.people` has written down in the file."""
-        self._index = index
-        self._accounts = Accounts(people, limit, owners, limit_per_day)
-        self._clock = clock
-        self._last = 0, 0, FIRST_LINK  # number, stamp and link of the last row that was booked
-        with storage_errors(path):
-            self._file = open_synced(path)
-            self._file.execute(_LAYOUT)
-            require_whole(self._file)
-            self._catch_up()
+        """`index` is what its numbers stand for, as `parties.agent.people` has written down in the file.
+
+        Without `write` the file is only read: it is neither made, brought to this version, nor charged.
+        """
+        self._index, self._clock, self._most_requests = index, clock, most_requests
+        self._write = write
+        self._witness = None if witness is None else Countersigning(witness, party)
+        self._chain, self._mark = Chain(chain_key), MarkFile(mark_path(path), chain_key)
+        requests = Remembered(self._charges_of, people, remembered_bytes)
+        self._accounts = Accounts(people, limit, limit_per_day, requests)
+        self._by_day = limit_per_day is not None
+        self._standing = Standing()
+        self._steps = 0  # of work to book again what came after the last checkpoint
+        self._settled = -1  # so many entries are known to the mark and to the witness
+        with storage_errors(path), ExitStack() as undo:
+            self._open(path, undo)
+            self._closing = undo.pop_all()
+
+    def _open(self, path: Path, undo: ExitStack) -> None:
+        self._files: OpenFiles | None = None
+        if not self._write:
+            self._file = undo.enter_context(open_to_read(path, self._chain, self._mark))
+            self._resume()
+            return
+        undo.callback(Lock(path).release)
+        before = identity_of(path)
+        self._file = undo.enter_context(open_to_write(path, self._chain, self._mark))
+        self._resume()
+        require_mark(self._file, self._mark)
+        self._files = OpenFiles(path, before)
+        if self._witness is not None:
+            self._witness.begin(self._file)
+        self._settle()
+
+    def _resume(self) -> None:
+        """Begin from the last checkpoint, where its sums are good for this ledger, and book what came after it."""
+        found = last_checkpoint(self._file)
+        if found is not None and (found.sums.today.size or not self._by_day):
+            self._standing = found.standing(self._file, self._chain)
+            self._accounts.restore(found.sums)
+        self._catch_up()
 
     @property
     def limit(self) -> Epsilon:
         """What each person may spend in total."""
         return self._accounts.limit
 
+    @property
+    def losses(self) -> Epsilon:
+        """What everybody was charged for charges that were lost; a part of what each has spent."""
+        self._caught_up()
+        return Epsilon(self._accounts.sums().losses)
+
+    @property
+    def head(self) -> tuple[int, bytes]:
+        """How many entries there are, and the link of the last."""
+        return self._caught_up().entries, self._standing.link
+
+    @property
+    def epoch(self) -> OpenedEpoch | None:
+        """The epoch that is open, whoever opened it; None if there is none."""
+        return self._caught_up().epoch
+
     def charge(self, charge: Charge) -> Receipt:
-        """Take the charge, whole or not at all; when this returns, it is on disk."""
+        """Take the charge, whole or not at all; when this returns, it is on disk, marked and countersigned."""
+        entry: Entry | None = None
+        self._require_writable()
         with storage_errors(), transaction(self._file):
             charge, stamp, debtors = self._examined(charge)
-            if debtors is None:
-                return Receipt(False, charge.key)
-            charge = as_noted(charge, debtors)
-            last = self._insert(charge, stamp)
-        self._accounts.take(charge, debtors, stamp // SECONDS_PER_DAY)
-        self._last = last
-        return Receipt(not is_nobody(debtors), charge.key)
+            if debtors is not None:
+                entry = self._written(as_noted(charge, debtors), stamp)
+        if entry is not None:
+            self._book(entry, debtors)
+        self._settle()  # also for a repetition: whoever charged it first may have failed here
+        self._save_sums(MOST_STEPS)
+        return Receipt(debtors is not None and not is_nobody(debtors), charge.key)
 
     def require(self, charge: Charge) -> None:
         """Refuse what `charge` would refuse now, under the same lock; nothing is written."""
+        self._require_writable()
         with storage_errors(), transaction(self._file):
             self._examined(charge)
+
+    def open_epoch(
+        self,
+        identifier: bytes,
+        records: bytes,
+        also: Callable[[sqlite3.Connection], None] = lambda file: None,
+    ) -> OpenedEpoch:
+        """The next epoch: every request of an earlier one has expired from now on.
+
+        `also` writes down what goes with it, in the same transaction.
+        """
+
+        def opened() -> EpochOpened:
+            also(self._file)
+            return EpochOpened(self._standing.epochs + 1, identifier, records)
+
+        self._append(opened)
+        assert self._standing.epoch is not None
+        return self._standing.epoch
+
+    def end_epoch(self) -> None:
+        """No epoch is open, if one was: nothing is charged until the next one is opened."""
+        self._append(lambda: EpochEnded(self._standing.epochs) if self._standing.epoch else None)
+
+    def note_settings(self, text: str) -> None:
+        """Write down budgets and policy in words, if they are not those of before."""
+        self._append(lambda: Settings(text) if text != self._standing.settings else None)
+
+    def charge_everybody(self, cost: Epsilon, purpose: str) -> None:
+        """Charge a loss to everybody, beyond any limit."""
+        self._append(lambda: Loss(cost, purpose))
+
+    def was_heard(self, charge: Charge) -> bool:
+        """Whether the caller had all of these reports before, in whatever epoch."""
+        self._caught_up()
+        return self._accounts.was_heard(charge)
+
+    @property
+    def settings(self) -> str | None:
+        """Budgets and policy in words, as they were noted last."""
+        return self._caught_up().settings
 
     def last_state(self) -> bytes | None:
         """The state of the records at the last charge; None if there was none."""
         with storage_errors():
-            row = self._file.execute("SELECT records FROM charges ORDER BY number DESC LIMIT 1").fetchone()
-        return None if row is None else bytes(row[0])
+            found = self._file.execute(
+                "SELECT request, number FROM entries WHERE kind = 'charge' ORDER BY number DESC LIMIT 1"
+            ).fetchone()
+            charges = [] if found is None else list(self._chain.of_request(self._file, *found))
+        return charges[-1].content.records if charges else None  # type: ignore[union-attr]
 
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""
-        with storage_errors():
-            self._catch_up()
+        self._caught_up()
         return self._accounts.spent()
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
+        """Save the sums, if a start would miss them, and let go of the file."""
+        if self._files is not None:
+            self._save_sums(_WORTH_A_CHECKPOINT)
+            self._files = None
+        self._closing.close()
 
     def _examined(self, charge: Charge) -> tuple[Charge, int, Debtors | None]:
         """The charge under its request's own key, its stamp, and who would have to pay; raises where it is refused."""
         self._catch_up()
         self._require_index()
+        self._require_open(charge.epoch)
         charge = replace(charge, key=self._accounts.key_of(charge))
-        stamp = max(int(self._clock()), self._last[1])
-        return charge, stamp, self._accounts.debtors(charge, stamp // SECONDS_PER_DAY)
+        stamp = self._stamp()
+        debtors = self._accounts.debtors(charge, stamp // SECONDS_PER_DAY)
+        full = self._standing.requests >= self._most_requests
+        if full and debtors is not None and not self._accounts.knows(charge.request):
+            raise PolicyRefused(
+                f"the party takes at most {self._most_requests} requests (most_requests) in an epoch"
+            )
+        return charge, stamp, debtors
+
+    def _require_open(self, epoch: int) -> None:
+        """Where there are epochs, a charge is of the one that is open."""
+        now = self._standing.epoch
+        if self._standing.epochs and (now is None or now.number != epoch):
+            told = "no epoch is open" if now is None else f"epoch {now.number} is open now"
+            raise RequestExpired(f"{told}; make a new request")
 
     def _require_index(self) -> None:
         """Somebody may have opened the file meanwhile under another configuration."""
@@ -153,103 +253,87 @@ class SqliteLedger:
                 "the numbers in the ledger were given another meaning since this agent was started; start it again"
             )
 
-    def _insert(self, charge: Charge, stamp: int) -> tuple[int, int, bytes]:
-        split = charge.cohort.split
-        link = link_after(self._last[2], charge, stamp)
-        row = (
-            charge.request,
-            charge.records,
-            charge.cohort.start,
-            charge.cohort.stop,
-            split.seed if split else None,
-            split.parts if split else None,
-            split.part if split else None,
-            charge.cost.nanonats,
-            charge.purpose,
-            charge.caller,
-            charge.key,
-            stamp,
-            link,
+    def _require_writable(self) -> None:
+        if self._files is None:
+            raise StorageFailed("the ledger was opened for reading, or was closed")
+        self._files.require_same()
+        if self._witness is not None:
+            self._witness.require_one_copy()
+
+    def _stamp(self) -> int:
+        return max(int(self._clock()), self._standing.stamp)
+
+    def _written(self, content: Content, stamp: int) -> Entry:
+        return self._chain.write(self._file, self._standing, content, stamp)
+
+    def _append(self, make: Callable[[], Content | None]) -> None:
+        """Write what is made of the standing of now, if anything; when this returns, it is on disk and marked."""
+        entry: Entry | None = None
+        self._require_writable()
+        with storage_errors(), transaction(self._file):
+            self._catch_up()
+            content = make()
+            if content is not None:
+                entry = self._written(content, self._stamp())
+                if isinstance(content, Checkpoint):
+                    store(self._file, entry.number, self._accounts.sums())
+        if entry is not None:
+            self._book(entry)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Tell the mark, and then the witness, how far the chain has come; until both know, nothing is answered."""
+        if self._settled >= self._standing.entries:
+            return
+        self._require_writable()
+        entries, link = self._standing.entries, self._standing.link
+        self._mark.advance(
+            Mark(entries, link, self._standing.total, self._standing.lineage), max(self._settled, 0)
         )
-        places = ", ".join("?" * len(row))
-        cursor = self._file.execute(f"INSERT INTO charges ({_COLUMNS}) VALUES ({places})", row)  # noqa: S608
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid, stamp, link
+        if self._witness is not None:
+            self._witness.settle(self._file, entries, link)
+        self._settled = entries
+
+    def _save_sums(self, worth: int) -> None:
+        """Write a checkpoint, if it saves that much work; without one, a start takes longer and nothing else."""
+        if self._steps >= worth:
+            self._steps = 0
+            with suppress(
+                LocalDpError
+            ):  # a full disk, or a witness that is away: what was charged is settled already
+                self._append(self._checkpoint)
+
+    def _checkpoint(self) -> Checkpoint:
+        return Checkpoint(digest_of(self._accounts.sums()), self._standing.total, self._standing.requests)
+
+    def _caught_up(self) -> Standing:
+        with storage_errors():
+            self._catch_up()
+        return self._standing
 
     def _catch_up(self) -> None:
         """Book what stands in the file and was not booked here yet: another process wrote it, or an earlier run."""
-        for entry in read_entries(self._file, self._last[0], self._last[2]):
-            self._accounts.rebook(entry.charge, entry.charged_at // SECONDS_PER_DAY)
-            self._last = entry.number, entry.charged_at, entry.chain
+        for entry in self._chain.read(self._file, self._standing.entries, self._standing.link):
+            self._book(entry)
 
+    def _book(self, entry: Entry, debtors: Debtors | None = None) -> None:
+        content, day, new = entry.content, entry.stamp // SECONDS_PER_DAY, False
+        match content:
+            case Charge():
+                new = not self._accounts.knows(content.request)
+                if debtors is None:
+                    self._accounts.rebook(content, day)
+                else:
+                    self._accounts.take(content, debtors, day)
+                self._steps += steps_of(content.cohort)
+            case Loss():
+                self._accounts.charge_everybody(content.cost, day)
+            case Checkpoint():
+                self._steps = 0
+        self._standing = self._standing.after(entry, new)
 
-def read_entries(file: sqlite3.Connection, after: int = 0, link: bytes = FIRST_LINK) -> Iterator[Entry]:
-    """The rows after a number, each checked against the row before it."""
-    rows = file.execute(
-        f"SELECT number, {_COLUMNS} FROM charges WHERE number > ? ORDER BY number",  # noqa: S608
-        (after,),
-    )
-    for number, row in enumerate(rows.fetchall(), after + 1):
-        entry = _entry(row)
-        link = link_after(link, entry.charge, entry.charged_at)
-        if entry.number != number or entry.chain != link:
-            raise StorageFailed(f"row {entry.number} of the ledger does not follow from the row before it")
-        yield entry
-
-
-def require_whole(file: sqlite3.Connection) -> None:
-    """Refuse a ledger whose last rows were deleted: SQLite remembers the last number that it gave out."""
-    given, first, last = file.execute(
-        "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'charges'), min(number), max(number) FROM charges"
-    ).fetchone()
-    if given != last:
-        raise StorageFailed("rows at the end of the ledger are missing")
-    if first not in (None, 1):
-        raise StorageFailed("the rows of the ledger are not numbered from 1")
-
-
-def open_for_reading(path: Path) -> sqlite3.Connection:
-    """A ledger to look at; it is neither made nor changed."""
-    with storage_errors(path):
-        file = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
-        file.execute("SELECT count(*) FROM charges")
-        return file
-
-
-def _entry(row: tuple[object, ...]) -> Entry:
-    number, request, records, start, stop, seed, parts, part, cost, purpose, caller, key, stamp, chain = row
-    if (seed is None) != (parts is None) or (seed is None) != (part is None):
-        raise StorageFailed(f"row {number} of the ledger is not a charge")
-    try:
-        split = Split(seed, parts, part) if seed is not None else None  # type: ignore[arg-type]
-        cohort = Cohort(start, stop, split)  # type: ignore[arg-type]
-        charge = Charge(request, records, cohort, Epsilon(cost), purpose, caller, key)  # type: ignore[arg-type]
-        return Entry(number, charge, stamp, chain)  # type: ignore[arg-type]
-    except (InvalidParameter, TypeError) as error:
-        raise StorageFailed(f"row {number} of the ledger is not a charge") from error
-
-
-def link_after(before: bytes, charge: Charge, stamp: int) -> bytes:
-    """The digest that a row carries: of the one before it, and of all that it says."""
-    cohort, split = charge.cohort, charge.cohort.split
-    return digest(
-        b"localdp ledger v1",
-        before,
-        charge.request,
-        charge.records,
-        b"%d %d" % (cohort.start, cohort.stop),
-        b"" if split is None else b"%d %d " % (split.parts, split.part) + split.seed,
-        b"%d %d" % (charge.cost.nanonats, stamp),
-        charge.purpose.encode(),
-        charge.caller.encode(),
-        charge.key.encode(),
-    )
-
-
-@contextmanager
-def storage_errors(path: Path | None = None) -> Iterator[None]:
-    """Whatever goes wrong with the file, as one error of ours."""
-    try:
-        yield
-    except (sqlite3.Error, OSError, OverflowError) as error:
-        raise failure("the ledger", path, error) from error
+    def _charges_of(self, request: bytes) -> Iterator[Charge]:
+        """The charges of a request that are booked."""
+        for entry in self._chain.of_request(self._file, request, self._standing.entries):
+            assert isinstance(entry.content, Charge)
+            yield entry.content

@@ -9,8 +9,8 @@ party's key.
 What a number stands for is written down with them, and does not change once somebody was charged: the charges of rows
 would otherwise be read as those of people.  A ledger looks at it with every charge (`parties.agent.ledger`).
 
-Where the table has no column that says whose row it is, places are all there is; then a table that changed since its last
-charge is refused, unless the owner vouches that rows keep their places (`fixed_order`).
+Where the table has no column that says whose row it is, places are all there is; then a table is not read again once
+somebody was charged, unless the owner vouches that rows keep their places (`fixed_order`).
 
 Checked in tests/unit/parties/test_people.py.
 """
@@ -29,8 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.errors import InvalidRecord
-from parties.agent.ledger import storage_errors
-from parties.durable import open_synced, transaction
+from parties.agent.chain import open_read_only, storage_errors, version_of
 
 Index = Literal["row", "person", "row of a person"]  # what a ledger keeps budgets by
 
@@ -41,56 +40,89 @@ _LAYOUT = (
 )
 
 
-def pin_indices(ledger: Path, meaning: Index, *, write: bool = True) -> None:
-    """Write down what the ledger's numbers stand for; refuse to read its charges as those of something else.
+def require_index(ledger: Path, meaning: Index) -> None:
+    """Refuse to read the charges of a ledger as those of something else than what its numbers stand for."""
+    pinned = pinned_index(ledger) if ledger.exists() else None
+    if pinned in (None, meaning):
+        return
+    with storage_errors(ledger), closing(open_read_only(ledger)) as file:
+        charged = _has_charges(file)
+    if charged:
+        raise InvalidRecord(
+            f"the ledger has charges, and keeps budgets by {pinned}; now they would be read as by {meaning}. "
+            "Put data.person and data.rows back, or start a new agent, which begins all budgets anew"
+        )
 
-    Whoever only reads the ledger does not `write`.
-    """
-    with storage_errors(), closing(open_synced(ledger)) as file:
-        file.execute(_MEANING)
-        with transaction(file):
-            pinned = file.execute("SELECT meaning FROM indices").fetchone()
-            if pinned is not None and pinned[0] != meaning and _has_charges(file):
-                raise InvalidRecord(
-                    f"the ledger has charges, and keeps budgets by {pinned[0]}; now they would be read as by {meaning}. "
-                    "Put data.person and data.rows back, or start a new agent"
-                )
-            if write:
-                file.execute("DELETE FROM indices")
-                file.execute("INSERT INTO indices VALUES (?)", (meaning,))
+
+def pinned_index(ledger: Path) -> str | None:
+    """What the ledger's numbers stand for; None if it has none."""
+    with storage_errors(ledger), closing(open_read_only(ledger)) as file:
+        try:
+            found = file.execute("SELECT meaning FROM indices").fetchone()
+        except sqlite3.OperationalError:
+            return None
+    return None if found is None else str(found[0])
 
 
 def _has_charges(file: sqlite3.Connection) -> bool:
-    tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    return "charges" in tables and file.execute("SELECT 1 FROM charges LIMIT 1").fetchone() is not None
+    charges = {1: "SELECT 1 FROM charges LIMIT 1", 2: "SELECT 1 FROM entries WHERE kind = 'charge' LIMIT 1"}
+    version = version_of(file)
+    return version in charges and file.execute(charges[version]).fetchone() is not None
 
 
-def number_people(
-    ledger: Path, key: bytes, identifiers: Sequence[str], *, write: bool = True
-) -> NDArray[np.int64]:
-    """The numbers of these different people, durably; those who are new get the next ones, in the order given."""
-    digests = [hmac.digest(key, name.encode(), hashlib.sha256)[:_DIGEST_BYTES] for name in identifiers]
-    with storage_errors(ledger), closing(open_synced(ledger)) as file:
-        file.execute(_LAYOUT)
-        return _numbers(file, digests, write)
+class Numbers:
+    """The numbers of the people in a table: those who are known keep theirs, and newcomers get the next ones.
 
+    They are written down with the epoch that the table is published in, in one transaction: a table that is not published
+    after all leaves nobody behind.
+    """
 
-def _numbers(file: sqlite3.Connection, digests: list[bytes], write: bool) -> NDArray[np.int64]:
-    with transaction(file):
-        known = {digest: number for number, digest in file.execute("SELECT number, digest FROM people")}
+    def __init__(self, ledger: Path, key: bytes, meaning: Index) -> None:
+        self._ledger, self._key, self._meaning = ledger, key, meaning
+        self._counted: int | None = None  # people who had numbers when the table was read
+        self._new: list[tuple[int, bytes]] = []
+
+    def __call__(self, identifiers: Sequence[str]) -> NDArray[np.int64]:
+        """The numbers of these different people, in the order given."""
+        digests = [
+            hmac.digest(self._key, name.encode(), hashlib.sha256)[:_DIGEST_BYTES] for name in identifiers
+        ]
+        known = _known(self._ledger)
         _require_everybody(known, digests)
         new = [digest for digest in digests if digest not in known]
-        known.update({digest: len(known) + place for place, digest in enumerate(new)})
-        if write:
-            file.executemany(
-                "INSERT INTO people VALUES (?, ?)", [(known[digest], digest) for digest in new]
-            )
-    return np.array([known[digest] for digest in digests], np.int64)
+        self._counted = len(known)
+        self._new = [(len(known) + place, digest) for place, digest in enumerate(new)]
+        numbers = {**known, **{digest: number for number, digest in self._new}}
+        return np.array([numbers[digest] for digest in digests], np.int64)
+
+    def write(self, file: sqlite3.Connection) -> None:
+        """Write down what the numbers stand for, and those of newcomers; within a transaction."""
+        file.execute(_MEANING)
+        file.execute("DELETE FROM indices")
+        file.execute("INSERT INTO indices VALUES (?)", (self._meaning,))
+        file.execute(_LAYOUT)
+        (count,) = file.execute("SELECT count(*) FROM people").fetchone()
+        if self._counted not in (None, count):
+            raise InvalidRecord("somebody else has published meanwhile; publish again")
+        file.executemany("INSERT INTO people VALUES (?, ?)", self._new)
+
+
+def _known(ledger: Path) -> dict[bytes, int]:
+    """The people who have numbers."""
+    if not ledger.exists():
+        return {}
+    with storage_errors(ledger), closing(open_read_only(ledger)) as file:
+        tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if "people" not in tables:
+            return {}
+        return {
+            bytes(digest): number for number, digest in file.execute("SELECT number, digest FROM people")
+        }
 
 
 def _require_everybody(known: dict[bytes, int], digests: list[bytes]) -> None:
     missing = len(known.keys() - set(digests))
     if missing:
         raise InvalidRecord(
-            f"{missing} people who were in the table are not in it any more; keep their rows, or start a new agent"
+            f"{missing} people who were in the table are not in it any more; keep their rows, as budgets are kept by them"
         )

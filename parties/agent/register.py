@@ -1,15 +1,19 @@
 """The ledger for its owner: what was asked, by whom, when, at which epsilon, what remains; and a signed export of it.
 
-An export is a JSON document: one entry for each use of epsilon, in order, each with the digest that chains it to the
-entry before, and an Ed25519 signature over the party's name, the number of entries and the last digest.  Whoever holds the
-party's public key can check that nothing was left out, changed or added (the epsilon registry of section 13.1).
+An export is a JSON document: every entry of the ledger, in order, each with the digest that chains it to the entry
+before, and an Ed25519 signature over the party's name, the number of entries, the last digest and the head of the
+ledger's own chain.  That chain is keyed; the one of the export is not, so that whoever holds the party's public key can
+check that nothing was left out, changed or added (the epsilon registry of section 13.1).  Two exports of one ledger can
+be compared by it, and an auditor who kept the older one sees that the newer goes on from there.
+
+Exports of the first version, which had charges alone, are still verified.
 
 Checked in tests/unit/parties/test_register.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,68 +22,56 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import Charge
-from localdp.cohorts import Cohort, Split
-from localdp.errors import InvalidParameter, StorageFailed
+from localdp.errors import InvalidParameter
 from localdp.framing import digest
-from parties.agent.ledger import (
-    FIRST_LINK,
-    Entry,
-    link_after,
-    open_for_reading,
-    read_entries,
-    require_whole,
-)
+from parties.agent.chain import FIRST_LINK, Chain, storage_errors
+from parties.agent.entries import CHARGE, Data, Entry, from_data, to_bytes, to_data
+from parties.agent.mark import MarkFile, mark_path
+from parties.agent.opening import no_ledger, open_to_read
+from parties.agent.upgrade import old_link
 
-FORMAT = "localdp register v1"
+FORMAT = "localdp register v2"
+FIRST_FORMAT = "localdp register v1"
+_CHAIN = "chain"
 
 
-def entries_of(path: Path) -> list[Entry]:
-    """All rows of a ledger, each checked against the one before."""
+def entries_of(path: Path, chain_key: bytes) -> list[Entry]:
+    """All entries of a ledger, each checked against the one before, and the last against the mark."""
     if not path.is_file():
-        raise StorageFailed(f"there is no ledger at {path}; a new agent gets one by `localdp agent init`")
-    file = open_for_reading(path)
-    try:
-        require_whole(file)
-        return list(read_entries(file))
-    finally:
-        file.close()
+        raise no_ledger(path)
+    chain, mark = Chain(chain_key), MarkFile(mark_path(path), chain_key)
+    with storage_errors(path), open_to_read(path, chain, mark) as file:
+        return list(chain.read(file))
 
 
-def entry_data(entry: Entry) -> dict[str, Any]:
-    """One use of epsilon, as plain data."""
-    cohort, split = entry.charge.cohort, entry.charge.cohort.split
-    data: dict[str, Any] = {
+def entry_data(entry: Entry) -> Data:
+    """One entry, as plain data."""
+    when = datetime.fromtimestamp(entry.stamp, UTC).isoformat()
+    return {
         "number": entry.number,
-        "charged_at": entry.charged_at,
-        "time": datetime.fromtimestamp(entry.charged_at, UTC).isoformat(),
-        "caller": entry.charge.caller,
-        "purpose": entry.charge.purpose,
-        "epsilon_nanonats": entry.charge.cost.nanonats,
-        "start": cohort.start,
-        "stop": cohort.stop,
-        "request": entry.charge.request.hex(),
-        "records": entry.charge.records.hex(),
-        "key": entry.charge.key,
-        "chain": entry.chain.hex(),
+        "kind": entry.kind,
+        "written_at": entry.stamp,
+        "time": when,
+        **to_data(entry.content),
     }
-    if split is not None:
-        data["split"] = {"seed": split.seed.hex(), "parts": split.parts, "part": split.part}
-    return data
 
 
 def export(party: str, entries: Iterable[Entry], signer: Ed25519PrivateKey) -> dict[str, Any]:
     """The signed register."""
-    listed = [entry_data(entry) for entry in entries]
-    last = listed[-1]["chain"] if listed else ""
+    listed: list[Data] = []
+    link = head = FIRST_LINK
+    for entry in entries:
+        link, head = _link(link, entry), entry.link
+        listed.append({**entry_data(entry), _CHAIN: link.hex()})
     public = signer.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+    signed = _signed(party, len(listed), link, head)
     return {
         "format": FORMAT,
         "party": party,
         "entries": listed,
+        "head": head.hex(),
         "public_key": public.hex(),
-        "signature": signer.sign(_signed(party, len(listed), last)).hex(),
+        "signature": signer.sign(signed).hex(),
     }
 
 
@@ -96,34 +88,52 @@ def verify(document: dict[str, Any], public_key: bytes) -> int:
 
 
 def _verified(document: dict[str, Any], public_key: bytes) -> int:
-    entries, link = document["entries"], FIRST_LINK
-    if document["format"] != FORMAT or document["public_key"] != public_key.hex():
+    version, entries = document["format"], document["entries"]
+    if version not in (FORMAT, FIRST_FORMAT) or document["public_key"] != public_key.hex():
         raise InvalidParameter("this is not a register of this version and of this key")
-    for number, data in enumerate(entries, 1):
-        entry = _entry_of(data, number, link)
-        if entry_data(entry) != data:  # each of its fields, for a reader believes them all
-            raise InvalidParameter(f"entry {number} of the register does not follow from the one before it")
-        link = entry.chain
-    signed = _signed(document["party"], len(entries), link.hex() if entries else "")
+    if version == FORMAT:
+        link = _last(entries, _stated)
+        signed = _signed(document["party"], len(entries), link, bytes.fromhex(document["head"]))
+    else:
+        link = _last(entries, _stated_first)
+        signed = _signed_first(document["party"], len(entries), link.hex() if entries else "")
     Ed25519PublicKey.from_public_bytes(public_key).verify(bytes.fromhex(document["signature"]), signed)
     return len(entries)
 
 
-def _entry_of(data: Mapping[str, Any], number: int, before: bytes) -> Entry:
+def _last(entries: list[Data], stated: Callable[[Data, int, bytes], Data]) -> bytes:
+    """The last digest, if every entry is what follows from its own words and from the one before."""
+    link = FIRST_LINK
+    for number, data in enumerate(entries, 1):
+        if stated(data, number, link) != data:  # each of its fields, for a reader believes them all
+            raise InvalidParameter(f"entry {number} of the register does not follow from the one before it")
+        link = bytes.fromhex(data[_CHAIN])
+    return link
+
+
+def _stated(data: Mapping[str, Any], number: int, before: bytes) -> Data:
     """The entry that follows, if the data say the truth."""
-    part = data.get("split")
-    split = Split(bytes.fromhex(part["seed"]), part["parts"], part["part"]) if part else None
-    charge = Charge(
-        bytes.fromhex(data["request"]),
-        bytes.fromhex(data["records"]),
-        Cohort(data["start"], data["stop"], split),
-        Epsilon(data["epsilon_nanonats"]),
-        data["purpose"],
-        data["caller"],
-        data["key"],
-    )
-    return Entry(number, charge, data["charged_at"], link_after(before, charge, data["charged_at"]))
+    entry = Entry(number, data["written_at"], from_data(data["kind"], data), b"")
+    return {**entry_data(entry), _CHAIN: _link(before, entry).hex()}
 
 
-def _signed(party: str, entries: int, last: str) -> bytes:
-    return digest(FORMAT.encode(), party.encode(), b"%d" % entries, last.encode())
+def _link(before: bytes, entry: Entry) -> bytes:
+    numbers = b"%d %d" % (entry.number, entry.stamp)
+    return digest(FORMAT.encode(), before, numbers, entry.kind.encode(), to_bytes(entry.content))
+
+
+def _signed(party: str, entries: int, last: bytes, head: bytes) -> bytes:
+    return digest(FORMAT.encode(), party.encode(), b"%d" % entries, last, head)
+
+
+def _stated_first(data: Mapping[str, Any], number: int, before: bytes) -> Data:
+    """The same in the first version, which had charges alone, before there were epochs."""
+    charge, stamp = from_data(CHARGE, {**data, "epoch": 0}), data["charged_at"]
+    shown = entry_data(Entry(number, stamp, charge, b""))
+    shown["charged_at"] = shown.pop("written_at")
+    del shown["kind"], shown["epoch"]
+    return {**shown, _CHAIN: old_link(before, charge, stamp).hex()}  # type: ignore[arg-type]
+
+
+def _signed_first(party: str, entries: int, last: str) -> bytes:
+    return digest(FIRST_FORMAT.encode(), party.encode(), b"%d" % entries, last.encode())

@@ -1,8 +1,9 @@
 """A party's secret keys on disk: made once, readable by their owner alone, rotated without losing the old ones.
 
 The file is JSON: the name of the current key, all keys by name in hexadecimal, and the key that signs exports of the
-ledger.  Losing it means that requests answered before cannot be answered again (they are refused); it costs no privacy.
-Leaking it does: whoever has a key can undo the coins of every report drawn with it.
+ledger, from which the key of its chain is derived.  Losing it means that the ledger cannot be opened (restore a backup,
+`parties.agent.backup`); it costs no privacy.  Leaking it does: whoever has a key can undo the coins of every report drawn
+with it.
 
 Checked in tests/unit/parties/test_secret_file.py.
 """
@@ -31,6 +32,11 @@ class SecretFile:
     secrets: Secrets
     signing: bytes = field(repr=False)
 
+    @property
+    def chain_key(self) -> bytes:
+        """The key of the ledger's chain and of its mark; no rotation changes it."""
+        return derive_key(self.signing, b"ledger chain")
+
     def signer(self) -> Ed25519PrivateKey:
         """The key that signs exports of the ledger."""
         return Ed25519PrivateKey.from_private_bytes(self.signing)
@@ -51,6 +57,11 @@ def load_secrets(directory: Path) -> SecretFile:
     """The keys of a party; a file that others can read is refused."""
     path = directory / FILE_NAME
     if not path.is_file():
+        if any(directory.glob("ledger.*")):
+            raise InvalidParameter(
+                f"{path} does not exist, and without it the ledger beside it cannot be opened: put it back, or run "
+                "`localdp agent restore`"
+            )
         raise InvalidParameter(f"{path} does not exist; make it with `localdp agent init`")
     if path.stat().st_mode & 0o077:
         raise InvalidParameter(f"{path} can be read by others; chmod 600 it")

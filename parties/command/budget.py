@@ -12,36 +12,50 @@ from rich.table import Table
 from rich.text import Text
 
 from localdp.accounting.epsilon import NANONATS_PER_NAT
+from localdp.accounting.ledger import Charge
 from localdp.errors import InvalidParameter
 from parties.agent.config import AgentConfig, load_config
-from parties.agent.ledger import Entry
+from parties.agent.entries import (
+    Checkpoint,
+    Content,
+    Entry,
+    EpochEnded,
+    EpochOpened,
+    Loss,
+    Settings,
+    Upgrade,
+)
 from parties.agent.register import entries_of, entry_data, export, verify
-from parties.agent.run import LEDGER_NAME, party_of
 from parties.agent.secret_file import load_secrets
+from parties.agent.state import LEDGER_NAME, ledger_to_read
 from parties.command.output import plain_path, print_ok, print_prose, print_whole, stdout_console
 
 _INDENT = 4
 _FIGURES = ("when (UTC)", "who", "people", "epsilon")
 
 
-def _ledger(config: AgentConfig) -> Path:
-    return config.storage / LEDGER_NAME
+def _entries(config: AgentConfig) -> list[Entry]:
+    path = config.storage / LEDGER_NAME
+    key = (
+        load_secrets(config.storage).chain_key if path.is_file() else b""
+    )  # that there is none is told first
+    return entries_of(path, key)
 
 
 def run_show(path: Path, json: bool) -> None:
     """Spending over all people: the owner's summary."""
     config = load_config(path)
-    entries = entries_of(_ledger(config))
-    ledger = party_of(config, write=False).ledger
+    uses = sum(isinstance(entry.content, Charge) for entry in _entries(config))
+    ledger = ledger_to_read(config)
     spent, limit = ledger.spent() / NANONATS_PER_NAT, float(ledger.limit)
     data = {
         "party": config.name,
         "people": len(spent),
         "budget": limit,
-        "uses": len(entries),
+        "uses": uses,
         "spent_mean": float(spent.mean()),
         "spent_most": float(spent.max()),
-        "remaining_least": limit - float(spent.max()),
+        "remaining_least": max(0.0, limit - float(spent.max())),
         "people_with_nothing_left": int(np.count_nonzero(spent >= limit)),
     }
     if json:
@@ -58,8 +72,9 @@ def run_show(path: Path, json: bool) -> None:
 
 
 def run_history(path: Path, last: int, json: bool) -> None:
-    """The latest uses."""
-    entries = entries_of(_ledger(load_config(path)))[-last:]
+    """The latest uses, and what bears on them: epochs, settings, losses."""
+    entries = [entry for entry in _entries(load_config(path)) if not isinstance(entry.content, Checkpoint)]
+    entries = entries[-last:]
     if json:
         print_ok({"entries": [entry_data(entry) for entry in entries]})
     else:
@@ -73,10 +88,28 @@ def print_history(entries: Sequence[Entry], console: Console) -> None:
     print_prose(console, Text(_aligned(_FIGURES, widths), style="bold"))
     for entry, row in zip(entries, rows, strict=True):
         print_prose(console, _aligned(row, widths))
-        question, how = question_of(entry.charge.purpose)
+        question, how = _told(entry.content)
         for text, style in ((question, "bold"), (how, "dim")):
             if text:
                 print_prose(console, Text(f"{' ' * _INDENT}{text}", style), _INDENT)
+
+
+def _told(content: Content) -> tuple[str, str]:
+    """What an entry says, beside its figures: first what the owner looks for, then more about it."""
+    match content:
+        case Charge():
+            return question_of(content.purpose)
+        case EpochOpened(number):
+            return f"epoch {number} was opened", ""
+        case EpochEnded(number):
+            return f"epoch {number} has ended", ""
+        case Settings(text):
+            return "settings", text
+        case Loss():
+            return "everybody was charged for a loss", content.purpose
+        case Upgrade(version, entries):
+            return f"{entries} entries of layout {version} were brought over", ""
+    return content.kind, ""
 
 
 def question_of(purpose: str) -> tuple[str, str]:
@@ -86,10 +119,14 @@ def question_of(purpose: str) -> tuple[str, str]:
 
 
 def _figures(entry: Entry) -> tuple[str, ...]:
-    data, cohort = entry_data(entry), entry.charge.cohort
+    content, when = entry.content, entry_data(entry)["time"][:19].replace("T", " ")
+    if isinstance(content, Loss):
+        return when, "-", "everybody", str(content.cost)
+    if not isinstance(content, Charge):
+        return when, "-", "-", "-"
+    cohort = content.cohort
     part = "" if cohort.split is None else f" (1/{cohort.split.parts})"
-    people = f"{cohort.start}..{cohort.stop - 1}{part}"
-    return data["time"][:19].replace("T", " "), data["caller"] or "-", people, str(entry.charge.cost)
+    return when, content.caller or "-", f"{cohort.start}..{cohort.stop - 1}{part}", str(content.cost)
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -99,7 +136,7 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
 def run_export(path: Path, out: Path, json: bool) -> None:
     """The signed register, into a file."""
     config = load_config(path)
-    document = export(config.name, entries_of(_ledger(config)), load_secrets(config.storage).signer())
+    document = export(config.name, _entries(config), load_secrets(config.storage).signer())
     out.write_text(json_text.dumps(document, indent=2) + "\n")
     if json:
         print_ok(

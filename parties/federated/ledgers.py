@@ -1,7 +1,7 @@
 """The ledgers of launched parties, read off their files: the launcher owns the directory that they are in.
 
-They are opened for reading only, and every row is checked against the one before it.  What was read stays read: a ledger
-only grows.
+They are opened for reading only.  Their links are keyed, and so are theirs to check; what is looked at here is that no
+entry is missing.  What was read stays read: a ledger only grows.
 
 Checked in tests/integration/test_federation.py.
 """
@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import Accounts
-from parties.agent.ledger import FIRST_LINK, open_for_reading, read_entries, storage_errors
+from localdp.accounting.ledger import Accounts, Charge
+from parties.agent.chain import Chain, open_read_only, storage_errors
+from parties.agent.entries import Loss
 
 
 class Book(Protocol):
@@ -34,12 +35,17 @@ class LedgerFile:
     def __init__(self, path: Path, people: int, limit: Epsilon) -> None:
         self._path = path
         self._accounts = Accounts(people, limit)
-        self._last = 0, FIRST_LINK
+        self._last = 0
+        self._charges = 0
 
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person, up to now."""
-        with storage_errors(), closing(open_for_reading(self._path)) as file:
-            for entry in read_entries(file, *self._last):
-                self._accounts.rebook(entry.charge)
-                self._last = entry.number, entry.chain
+        with storage_errors(), closing(open_read_only(self._path)) as file:
+            for entry in Chain(None).read(file, self._last):
+                if isinstance(entry.content, Charge):
+                    self._accounts.rebook(entry.content)
+                    self._charges += 1
+                elif isinstance(entry.content, Loss):
+                    self._accounts.charge_everybody(entry.content.cost)
+                self._last = entry.number
         return self._accounts.spent()

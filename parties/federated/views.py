@@ -87,6 +87,10 @@ class LedgerOfSome:
         taken = [self._whole.charge(one) for one in self._charges(charge)]
         return Receipt(any(receipt.new for receipt in taken), taken[0].key)
 
+    def was_heard(self, charge: Charge) -> bool:
+        """Whether the caller had all of these reports before."""
+        return all(self._whole.was_heard(one) for one in self._charges(charge))
+
     def require(self, charge: Charge) -> None:
         """Refuse what `charge` would refuse now; nothing is taken."""
         if charge.cohort != Cohort(0, len(self._some.people)):

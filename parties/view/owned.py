@@ -64,7 +64,7 @@ class LedgerReader(LedgerFile):
         if stamp != self._seen:
             left = self._accounts.limit.nanonats - self.spent()
             self._seen, self._left = stamp, (int(left.min()), int(left.max()))
-        return self._last[0], self._left[0] / NANONATS_PER_NAT, self._left[1] / NANONATS_PER_NAT
+        return self._charges, self._left[0] / NANONATS_PER_NAT, self._left[1] / NANONATS_PER_NAT
 
     def _stamp(self) -> tuple[int, int]:
         """Changes with every row: rows go to the companion file first."""

@@ -1,0 +1,62 @@
+"""A ledger and its witness: every head is countersigned after the one before it, and a second copy of the ledger stops.
+
+The ledger names, with each new head, the head that it last had countersigned; the witness accepts it only if that is the
+one on record (`parties.witness.heads`).  If it refuses, it is asked what it knows.  A head that is in the ledger's own
+chain was signed by another process on the same file, and the ledger goes on from there.  A head that is not in it was
+signed by another copy of this agent, or by a newer state than this one: from then on nothing is charged.
+
+Checked in tests/unit/parties/test_ledger_witness.py.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from localdp.errors import RolledBack
+from parties.agent.opening import require_witnessed
+from parties.witness.heads import Head, Witness
+
+_TRIES = 8  # each refusal but the last is another process on this file that was faster
+
+
+class Countersigning:
+    """What a ledger that is open knows of its witness."""
+
+    def __init__(self, witness: Witness, party: str) -> None:
+        self._witness, self._party = witness, party
+        self._last: Head | None = None  # that was countersigned, and is in the chain
+        self._forked: str | None = None
+
+    def begin(self, file: sqlite3.Connection) -> None:
+        """Ask what the witness knows, and refuse a ledger in which it is not."""
+        self._last = self._known(file)
+
+    def require_one_copy(self) -> None:
+        """Refuse to go on with a ledger that is not the one that its witness knows."""
+        if self._forked is not None:
+            raise RolledBack(self._forked)
+
+    def settle(self, file: sqlite3.Connection, entries: int, link: bytes) -> None:
+        """Return when the witness knows this head, or a later one of this chain."""
+        self.require_one_copy()
+        head = Head(self._party, entries, link)
+        for tries in range(_TRIES):
+            try:
+                self._witness.countersign(head, self._last)
+                self._last = head
+                return
+            except RolledBack:
+                if tries == _TRIES - 1:
+                    raise
+            self._last = self._known(file)
+            if self._last is not None and self._last.entries >= entries:
+                return
+
+    def _known(self, file: sqlite3.Connection) -> Head | None:
+        known = self._witness.latest()
+        try:
+            require_witnessed(file, known, self._party)
+        except RolledBack as fork:
+            self._forked = str(fork)
+            raise
+        return known
