@@ -1,15 +1,15 @@
 """Calls that are sent again when their peer was away: bounded in number and in time, after pauses that grow.
 
-It is safe.  A coordinator's calls name what they ask for by their bytes, and the same bytes have the same answer: an agent
-replays its reports at no further charge, a share server counts nobody twice and releases one number.  So a call may be sent
-again whatever became of it, and what a broken attempt brought is worth no more than a check.
+It is safe.  A coordinator's calls name what they ask for by their bytes, and the same bytes have the same answer: an
+agent replays its reports at no further charge, a share server counts nobody twice and releases one number.  So a call
+may be sent again whatever became of it, and what a broken attempt brought is worth no more than a check.
 
-It is done only where it may help: the peer could not be reached, or the connection broke, perhaps half way through a
-stream.  A refusal is an answer and a deadline that has passed is over; neither is repeated.  All attempts of a call and the
-pauses between them end before the call's one deadline.
+It is done only where it may help: the peer could not be reached, the connection broke, perhaps half way through a
+stream, or the peer was busy.  A refusal is an answer and a deadline that has passed is over; neither is repeated.
+All attempts of a call and the pauses between them end before the call's one deadline.
 
-**Deviation** from gRPC's own retry policy, which is not used: with it a Python stream whose server was killed hangs instead
-of failing.
+**Deviation** from gRPC's own retry policy, which is not used: with it a Python stream whose server was killed hangs
+instead of failing.
 
 Checked in tests/unit/parties/test_repeating.py, tests/integration/test_repeating.py and
 tests/fault/test_killed_while_asked.py.
@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 import grpc
 
-from localdp.errors import InvalidParameter, Unreachable
+from localdp.errors import Busy, InvalidParameter, Unreachable
 from parties.observability.logs import log
 from parties.status import error_of
 
@@ -82,8 +82,9 @@ class Trials:
 
 
 def is_passing(failure: grpc.RpcError) -> bool:
-    """Whether the peer was away, and may be back; whatever it said of itself is an answer, and stays."""
-    return type(error_of(failure, "")) is Unreachable and failure.code() in _PASSING
+    """Whether the peer was away or busy, and may be back; whatever else it said of itself is an answer, and stays."""
+    kind = type(error_of(failure, ""))
+    return kind is Busy or (kind is Unreachable and failure.code() in _PASSING)
 
 
 @dataclass(slots=True)

@@ -1,33 +1,50 @@
 """A party's agent: the LR oracle of Definition 12.2 as a gRPC service around `localdp.oracles.party.Party`.
 
-Requests are handled one after the other on one worker thread, because a party's ledger is a sequence; the event loop
-stays free for the network.  A request whose caller has gone or whose deadline has passed is not begun, so that no
-budget is spent on an answer that nobody waits for.
+A call takes these steps, each refused before the next one is begun: the caller is known, it has a place among the
+answers in progress, its message is read, its work is predicted (`plan`) and within the limits (`work`), its people
+are charged; then one part of the answer after the other is made and sent.  All of it but the first two runs on one
+worker thread, because a party's ledger is a sequence; callers take turns there, and what has to do with records
+leaves at public times (`scheduler`).  The event loop stays free for the network.  A step whose caller has gone or
+whose deadline has passed is not begun; what was charged and not drawn may be drawn when it is asked for again.
 
-Every call is observed (`parties.observability`): method, caller, digest, public query, outcome and time, and never a value.
+Reading a message and refusing it takes as long as it takes: no record is looked at, so its time is the caller's own
+affair.
+
+Every call is observed (`parties.observability`): method, caller, digest, public query, outcome and time, and never a
+value.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
-from collections.abc import AsyncIterator, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from typing import Any, TypeVar
 
 import grpc
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from localdp.errors import DeadlineMissed, InvalidParameter
-from localdp.oracles.party import Draw, Party, Request, Shares
+from localdp.errors import InvalidParameter, RequestExpired
+from localdp.oracles.party import Party, Request
+from localdp.oracles.policy import Policy
 from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection
-from localdp.sharing.tiers import people_per_block
+from localdp.sharing.prio3.batch.engine import is_ready, warm_up
+from localdp.sharing.prio3_tier import Prio3Tier
 from parties import codec
+from parties.admission import Door
+from parties.agent.answers import KeptAnswers
+from parties.agent.desk import Desk
+from parties.agent.plan import Plan, randomize_plan, share_plan, wants_compiled
+from parties.agent.progress import Progress
+from parties.agent.undecoded import Undecoding, decoded
+from parties.agent.work import WorkLimits
 from parties.identity import Identity, peer_name
 from parties.observability.observer import Call, Observer
-from parties.serving import CHUNK_BYTES, open_aio_channel
+from parties.revocation import Revocations
+from parties.serving import open_aio_channel
 from parties.shares.client import upload
 from parties.shares.messages import sealed_to_wire
 from parties.shares.peers import SharePeer, require_known
@@ -37,10 +54,15 @@ from parties.wire.v1 import oracle_pb2_grpc
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["LocalRandomizerOracleService"].full_name
 UPLOAD_SECONDS = 60.0
-PEOPLE_PER_PART = 1 << 20
+DESCRIBE_SECONDS = 0.002  # of a step that is the same for everybody
+# Of one connection; further calls wait at their caller, and their messages take no memory here.
+SERVER_OPTIONS = (("grpc.max_concurrent_streams", 64),)
 
+_Made = TypeVar("_Made")
 _Result = TypeVar("_Result")
 Context = grpc.aio.ServicerContext[Any, Any]
+Done = Callable[[float], None]
+Asked = TypeVar("Asked")
 
 
 class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
@@ -52,65 +74,103 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         share_servers: Mapping[str, str],
         identity: Identity | None = None,
         observer: Observer | None = None,
+        limits: WorkLimits | None = None,
+        kept: KeptAnswers | None = None,
+        refresh: Callable[[], None] = lambda: None,
+        door: Door | None = None,
     ) -> None:
-        """`share_servers`: where the servers listen that the party is willing to upload to, and perhaps their keys."""
+        """`share_servers`: where the servers listen that the party is willing to upload to, and perhaps their keys.
+
+        Without `limits` nothing waits and no work is refused, and without `kept` answers are drawn anew whenever they are
+        asked for, as in a simulation.  `refresh` enters the epoch that is open, before anything is read or charged.
+        """
         self._party = party
         self._identity = identity
         self._observer = observer or Observer("agent", party.name)
         self._peers = {name: SharePeer.parse(text) for name, text in share_servers.items()}
         self._channels: dict[str, grpc.aio.Channel] = {}
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="party")
+        self._kept = kept
+        self._refresh = refresh
+        self._door = door or door_of(party.policy, self._observer)
+        self._limits = limits = limits or WorkLimits.unbounded()
+        self._desk = Desk(limits, self._observer)
+        self._compiling = asyncio.Lock()
 
     def register(self, server: grpc.aio.Server) -> None:
         """Add the service to a server."""
-        oracle_pb2_grpc.add_LocalRandomizerOracleServiceServicer_to_server(self, server)
+        oracle_pb2_grpc.add_LocalRandomizerOracleServiceServicer_to_server(self, Undecoding(server))
+
+    def admit(self, method: str, context: Context) -> None:
+        """Refuse a caller whom the owner did not name, before anything of its message is read."""
+        self._door.admit(method, context)
 
     async def close(self) -> None:
-        """Let go of channels and the worker."""
+        """Let go of channels and the worker: nothing new is begun, and the part that is being made is short."""
         for channel in self._channels.values():
             await channel.close()
-        self._worker.shutdown(wait=True, cancel_futures=True)
+        await self._desk.close()
 
     @answering
     async def Describe(self, request: pb.DescribeRequest, context: Context) -> pb.DescribeResponse:  # noqa: N802
         """Who the party is."""
-        with self._observer.call("Describe", peer_name(context) or ""):
-            return pb.DescribeResponse(
-                name=self._party.name,
-                people=self._party.people,
-                schema=codec.schema_to_wire(self._party.records.schema),
-                budget_nanonats=self._party.ledger.limit.nanonats,
-                largest_request_nanonats=self._party.policy.largest_epsilon.nanonats,
-                share_servers=list(self._peers),
-                by_row=self._party.by_row,
-                by_content=self._party.policy.by_content,
-            )
+        caller = peer_name(context) or ""
+        with self._observer.call("Describe", caller), self._desk.place(context, request, quote=True):
+            decoded(request)  # there is nothing in it, but it may be no message
+            with self._desk.promised(caller, DESCRIBE_SECONDS) as done:
+                return await self._desk.step(context, self._fresh(self._described), DESCRIBE_SECONDS, done)
+
+    def _described(self) -> pb.DescribeResponse:
+        return pb.DescribeResponse(
+            name=self._party.name,
+            people=self._party.people,
+            schema=codec.schema_to_wire(self._party.records.schema),
+            budget_nanonats=self._party.ledger.limit.nanonats,
+            largest_request_nanonats=self._party.policy.largest_epsilon.nanonats,
+            smallest_request_nanonats=self._party.policy.smallest_epsilon.nanonats,
+            share_servers=list(self._peers),
+            by_row=self._party.by_row,
+            by_content=self._party.policy.by_content,
+            epoch=self._party.epoch.number,
+            keep_seconds=0 if self._kept is None else self._kept.keeping.seconds,
+            quantum_nanoseconds=_nanoseconds(self._limits.quantum_seconds),
+        )
 
     @streaming
     async def Randomize(  # noqa: N802
         self, request: pb.RandomizeRequest, context: Context
     ) -> AsyncIterator[pb.RandomizeResponse]:
         """Reports of a cohort, in parts."""
-        with self._observer.call("Randomize", peer_name(context) or "") as call:
-            asked, cohort = codec.request_from_wire(request)
-            draw = await self._work(context, lambda: self._charged(call, asked, cohort))
-            for part in cohort.parts(reports_per_part(asked)):
-                packed = await self._work(context, functools.partial(_packed, asked, draw, part))
-                call.reports += packed.reports
-                if packed.reports:  # of a split cohort a stretch of people may have nobody
-                    yield packed
+        with (
+            self._observer.call("Randomize", peer_name(context) or "") as call,
+            self._desk.place(context, request, quote=False) as place,
+        ):
+            asked, plan = await self._desk.read(context, request, functools.partial(self._randomized, call))
+            charge = functools.partial(self._reporting, asked, plan.cohort, call.caller)
+            progress = Progress(context, place, self._limits.stall_seconds)
+            made = self._made(context, plan, charge, _packed)
+            async with contextlib.aclosing(made) as parts:
+                async for packed in parts:
+                    call.reports += packed.reports
+                    if packed.reports:  # of a split cohort a stretch of people may have nobody
+                        with progress.expected():
+                            yield packed
 
     @answering
     async def Contribute(self, request: pb.ContributeRequest, context: Context) -> pb.ContributeResponse:  # noqa: N802
         """Upload shares to every server of the collection."""
-        caller = peer_name(context) or ""
-        with self._observer.call("Contribute", caller) as call:
-            collection, cohort = self._collected(call, request)
-            shares = await self._work(context, lambda: self._party.shared(collection, cohort, caller))
-            channels = [self._channel(name) for name in collection.servers]
-            outcomes = await upload(
-                channels, self._blocks(context, collection, cohort, shares), UPLOAD_SECONDS
+        with (
+            self._observer.call("Contribute", peer_name(context) or "") as call,
+            self._desk.place(context, request, quote=False),
+        ):
+            collection, plan = await self._desk.read(
+                context, request, functools.partial(self._collected, call)
             )
+            await self._compile(context, collection, plan, call.caller)
+            charge = functools.partial(self._sharing, collection, plan.cohort, call.caller)
+            channels = [self._channel(name) for name in collection.servers]
+            made = self._made(context, plan, charge, lambda part, blocks: blocks)
+            async with contextlib.aclosing(made) as blocks:
+                outcomes = await upload(channels, blocks, UPLOAD_SECONDS)
             return pb.ContributeResponse(counted=min(map(_counted, collection.servers, outcomes)))
 
     @streaming
@@ -119,35 +179,111 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
     ) -> AsyncIterator[pb.ContributeSealedResponse]:
         """Shares for every server of the collection, each of which only that server can read."""
         caller = peer_name(context) or ""
-        with self._observer.call("ContributeSealed", caller) as call:
-            collection, cohort = self._collected(call, request, sealed=True)
-            shares = await self._work(context, lambda: self._party.shared(collection, cohort, caller))
-            async for blocks in self._blocks(context, collection, cohort, shares):
-                for number, block in enumerate(blocks):
-                    sealed = sealed_to_wire(block, collection.servers[number], collection.keys[number])
-                    yield pb.ContributeSealedResponse(server=number, upload=sealed)
+        with (
+            self._observer.call("ContributeSealed", caller) as call,
+            self._desk.place(context, request, quote=False) as place,
+        ):
+            read = functools.partial(self._collected, call, sealed=True)
+            collection, plan = await self._desk.read(context, request, read)
+            await self._compile(context, collection, plan, caller)
+            charge = functools.partial(self._sharing, collection, plan.cohort, caller)
+            progress = Progress(context, place, self._limits.stall_seconds)
+            made = self._made(context, plan, charge, functools.partial(_sealed, collection))
+            async with contextlib.aclosing(made) as parts:
+                async for sealed in parts:
+                    for message in sealed:
+                        with progress.expected():
+                            yield message
 
     @answering
     async def Quote(self, request: pb.QuoteRequest, context: Context) -> pb.QuoteResponse:  # noqa: N802
         """What a call would charge each person, if it would be answered now; nothing is charged."""
-        with self._observer.call("Quote", peer_name(context) or "") as call:
-            price = await self._work(context, self._granted(call, request))
-            return pb.QuoteResponse(epsilon_nanonats=price.nanonats)
+        caller = peer_name(context) or ""
+        with self._observer.call("Quote", caller) as call, self._desk.place(context, request, quote=True):
+            granted, plan = await self._desk.read(context, request, functools.partial(self._granted, call))
+            self._desk.require(caller, plan)
+            with self._desk.promised(caller, plan.charge) as done:
+                price = await self._desk.step(context, self._fresh(granted), plan.charge, done)
+            return pb.QuoteResponse(
+                epsilon_nanonats=price.nanonats,
+                work_nanoseconds=_nanoseconds(self._desk.seconds(plan.seconds)),
+                answer_nanoseconds=_nanoseconds(self._desk.answer_seconds(plan)),
+            )
 
-    def _granted(self, call: Call, request: pb.QuoteRequest) -> Callable[[], Epsilon]:
-        """The question to the party, decoded within the bounds of the call that it is about."""
-        match request.WhichOneof("call"):
-            case "randomize":
-                asked, people = codec.request_from_wire(request.randomize)
-                _note(call, asked, people)
-                return lambda: self._party.granted(asked, people, call.caller)
-            case "contribute":
-                collection, cohort = self._collected(call, request.contribute)
-            case "contribute_sealed":
-                collection, cohort = self._collected(call, request.contribute_sealed, sealed=True)
-            case _:
-                raise InvalidParameter("a quote is about one call, of a kind that this agent knows")
-        return lambda: self._party.granted_shares(collection, cohort, call.caller)
+    async def _made(
+        self,
+        context: Context,
+        plan: Plan,
+        charge: Callable[[], Callable[[Cohort], _Made]],
+        finished: Callable[[Cohort, _Made], _Result],
+    ) -> AsyncGenerator[_Result, None]:
+        """Charge, and the parts of the answer, one after the other; the first one in the same step as the charge."""
+        parts, caller = plan.parts(), peer_name(context) or ""
+        first = next(parts, None)
+        with self._desk.promised(caller, plan.seconds) as done:
+            if first is None:  # nobody is asked, and that is refused or charged all the same
+                await self._desk.step(context, self._fresh(charge), plan.charge, done)
+                return
+
+            def begin() -> tuple[Callable[[Cohort], _Made], _Result]:
+                answer = charge()
+                return answer, finished(first, answer(first))
+
+            price = plan.charge + plan.work.of(first)
+            answer, made = await self._desk.step(context, self._fresh(begin), price, done)
+            yield made
+            for part in parts:
+                make = functools.partial(_part, answer, part, finished)
+                yield await self._desk.step(context, make, plan.work.of(part), done)
+
+    def _fresh(self, job: Callable[[], _Result]) -> Callable[[], _Result]:
+        """The job, in the epoch that is open when it is begun."""
+
+        def begun() -> _Result:
+            self._refresh()
+            return job()
+
+        return begun
+
+    def _reporting(self, asked: Request, cohort: Cohort, caller: str) -> Callable[[Cohort], bytes]:
+        """Charge; what is returned has the packed reports of any part, as they were sent if they were sent before."""
+        kept, randomizer = self._kept, asked.randomizer
+        try:
+            charged = self._party.charged(asked, cohort, caller)
+        except RequestExpired:
+            if kept is None:
+                raise
+            return kept.fetching(self._party.had(asked, cohort, caller), randomizer, cohort, asked.epoch)
+        if kept is None:
+            return lambda part: randomizer.pack(charged(part))
+        return lambda part: kept.reports(charged, randomizer, part, caller)
+
+    def _sharing(
+        self, collection: Collection, cohort: Cohort, caller: str
+    ) -> Callable[[Cohort], list[ShareBlock]]:
+        """Charge; what is returned has the shares of any part, from the inputs of the first time."""
+        charged = self._party.shared(collection, cohort, caller)
+        return charged if self._kept is None else functools.partial(self._kept.shares, charged)
+
+    def _would_report(self, asked: Request, cohort: Cohort, caller: str) -> Epsilon:
+        """The price of reports, if `_reporting` would answer."""
+        try:
+            return self._party.granted(asked, cohort, caller)
+        except RequestExpired:
+            if self._kept is None:
+                raise
+            name = self._party.had(asked, cohort, caller)
+            self._kept.fetching(name, asked.randomizer, cohort, asked.epoch)
+            return asked.randomizer.epsilon
+
+    def _randomized(self, call: Call, request: pb.RandomizeRequest) -> tuple[Request, Plan]:
+        """What is asked of whom, and how it will be answered."""
+        asked, cohort = codec.request_from_wire(request)
+        people = cohort.stop - cohort.start  # before a split: who is in its part takes memory to find out
+        call.about(asked.digest(asked.query), people, asked.randomizer.epsilon, asked.query)
+        epoch = self._party.epoch
+        plan = randomize_plan(asked, cohort, epoch.records.schema, self._limits, sampled=epoch.samples)
+        return asked, plan
 
     def _collected(
         self,
@@ -155,33 +291,44 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         request: pb.ContributeRequest | pb.ContributeSealedRequest,
         *,
         sealed: bool = False,
-    ) -> tuple[Collection, Cohort]:
-        """What is collected from whom, by share servers that the party knows."""
+    ) -> tuple[Collection, Plan]:
+        """What is collected from whom, by share servers that the party knows, and how it will be answered."""
         collection = codec.collection_from_wire(request.collection)
         cohort = codec.cohort_from_wire(request.cohort)
         call.about(collection.digest, cohort.stop - cohort.start, collection.epsilon, collection.query)
         require_known(self._peers, collection, sealed=sealed)
-        return collection, cohort
+        epoch = self._party.epoch
+        plan = share_plan(
+            collection, cohort, epoch.records.schema, self._limits, sealed=sealed, sampled=epoch.samples
+        )
+        return collection, plan
 
-    async def _blocks(
-        self, context: Context, collection: Collection, cohort: Cohort, shares: Shares
-    ) -> AsyncIterator[list[ShareBlock]]:
-        """The shares of a cohort in parts that fit into messages: a block for each server at a time."""
-        for part in cohort.parts(people_per_block(collection)):
-            yield await self._work(context, functools.partial(shares, part))
+    def _granted(self, call: Call, request: pb.QuoteRequest) -> tuple[Callable[[], Epsilon], Plan]:
+        """The question to the party, read within the bounds of the call that it is about, and that call's plan."""
+        match request.WhichOneof("call"):
+            case "randomize":
+                asked, plan = self._randomized(call, request.randomize)
+                return lambda: self._would_report(asked, plan.cohort, call.caller), plan
+            case "contribute":
+                collection, plan = self._collected(call, request.contribute)
+            case "contribute_sealed":
+                collection, plan = self._collected(call, request.contribute_sealed, sealed=True)
+            case _:
+                raise InvalidParameter("a quote is about one call, of a kind that this agent knows")
+        return lambda: self._party.granted_shares(collection, plan.cohort, call.caller), plan
 
-    def _charged(self, call: Call, asked: Request, cohort: Cohort) -> Draw:
-        _note(call, asked, cohort)
-        return self._party.charged(asked, cohort, call.caller)
-
-    async def _work(self, context: Context, job: Callable[[], _Result]) -> _Result:
-        def begin() -> _Result:
-            left = context.time_remaining()  # None without a deadline, and 0.0 once it has passed
-            if context.cancelled() or (left is not None and left <= 0):
-                raise DeadlineMissed("the caller is gone; whatever was not begun is not begun")
-            return job()
-
-        return await asyncio.get_running_loop().run_in_executor(self._worker, begin)
+    async def _compile(self, context: Context, collection: Collection, plan: Plan, caller: str) -> None:
+        """Have compiled code ready where proofs want it, if the party would answer; others are served meanwhile."""
+        if not wants_compiled(collection, self._limits.piece_seconds):
+            return
+        prio3 = Prio3Tier(collection).prio3
+        if is_ready(prio3, sharding=True):
+            return
+        granted = functools.partial(self._party.granted_shares, collection, plan.cohort, caller)
+        with self._desk.promised(caller, plan.charge) as done:
+            await self._desk.step(context, self._fresh(granted), plan.charge, done)
+        async with self._compiling:
+            await asyncio.to_thread(warm_up, prio3, sharding=True)
 
     def _channel(self, server: str) -> grpc.aio.Channel:
         if server not in self._channels:
@@ -190,9 +337,8 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         return self._channels[server]
 
 
-def _note(call: Call, asked: Request, cohort: Cohort) -> None:
-    people = cohort.stop - cohort.start  # before a split: who is in its part takes memory to find out
-    call.about(asked.digest(asked.query), people, asked.randomizer.epsilon, asked.query)
+def _nanoseconds(seconds: float) -> int:
+    return min(round(seconds * 1e9), (1 << 64) - 1)
 
 
 def _counted(server: str, outcome: int | grpc.RpcError) -> int:
@@ -201,11 +347,24 @@ def _counted(server: str, outcome: int | grpc.RpcError) -> int:
     return outcome
 
 
-def reports_per_part(request: Request) -> int:
-    """How many reports fill one message; few enough that drawing them takes bounded memory."""
-    return min(PEOPLE_PER_PART, max(8, CHUNK_BYTES * 8 // request.randomizer.report_bits // 8 * 8))
+def _part(
+    answer: Callable[[Cohort], _Made], part: Cohort, finished: Callable[[Cohort, _Made], _Result]
+) -> _Result:
+    return finished(part, answer(part))
 
 
-def _packed(request: Request, draw: Draw, part: Cohort) -> pb.RandomizeResponse:
-    reports = draw(part)
-    return pb.RandomizeResponse(reports=len(reports), packed=request.randomizer.pack(reports))
+def door_of(policy: Policy, observer: Observer, revocations: Revocations | None = None) -> Door:
+    """Who is let in: whose certificate was not revoked, and whom the policy names."""
+    described = frozenset[str]() if policy.private_description else frozenset({"Describe"})
+    return Door(observer, policy.require_caller, revocations, described)
+
+
+def _packed(part: Cohort, packed: bytes) -> pb.RandomizeResponse:
+    return pb.RandomizeResponse(reports=part.size(), packed=packed)
+
+
+def _sealed(
+    collection: Collection, part: Cohort, blocks: list[ShareBlock]
+) -> list[pb.ContributeSealedResponse]:
+    wrapped = map(sealed_to_wire, blocks, collection.servers, collection.keys)
+    return [pb.ContributeSealedResponse(server=number, upload=one) for number, one in enumerate(wrapped)]

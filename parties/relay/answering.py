@@ -1,10 +1,11 @@
 """The agent's end of a relayed stream: calls come in as frames, are put to the agent's own handlers, and answered.
 
 `Methods` stands where a server would, and keeps what the service registers: a relayed call runs the very handlers, with
-their deserializers and their redaction, that a dialled one runs.
+their admission, their deserializers and their redaction, that a dialled one runs.
 
 Memory is bounded whatever the coordinator does: at most `MOST_CALLS` calls run, each holds one message of its answer and
-draws the next one when that has left, and a message leaves only on credit and only as fast as the stream takes it.
+draws the next one when that has left, and a message leaves only on credit and only as fast as the stream takes it.  An
+answer that gets no credit for `STALL_SECONDS` is given up.
 
 Checked in tests/unit/parties/test_relay_answering.py.
 """
@@ -18,11 +19,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
-from google.protobuf.message import DecodeError
 
 from localdp.errors import DeadlineMissed, InvalidParameter, LocalDpError, Unreachable
+from parties.admission import admitting
 from parties.relay.context import RelayedContext
-from parties.relay.limits import LARGEST_PAYLOAD_BYTES, MOST_CALLS, status_of, status_of_error
+from parties.relay.limits import (
+    LARGEST_PAYLOAD_BYTES,
+    MOST_CALLS,
+    STALL_SECONDS,
+    status_of,
+    status_of_error,
+)
 from parties.wire.v1 import relay_pb2 as pb
 
 Send = Callable[[pb.AttachRequest], Awaitable[None]]
@@ -46,7 +53,7 @@ class Methods:
 
     def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
         """Keep the handlers of a service."""
-        for name, handler in handlers.items():
+        for name, handler in admitting(handlers).items():
             self._handlers[f"/{service}/{name}"] = handler
 
     def __getitem__(self, method: str) -> Any:
@@ -88,11 +95,14 @@ class _Begun:
 class Answering:
     """Answers the calls of one stream."""
 
-    def __init__(self, methods: Methods, caller: str | None, send: Send) -> None:
+    def __init__(
+        self, methods: Methods, caller: str | None, send: Send, stall_seconds: float = STALL_SECONDS
+    ) -> None:
         """`send` waits until the stream takes a frame; its task may be cancelled meanwhile."""
         self._methods = methods
         self._caller = caller
         self._send = send
+        self._stall_seconds = stall_seconds
         self._begun: dict[int, _Begun] = {}
         self._leaving = False
 
@@ -168,24 +178,30 @@ class Answering:
     async def _respond(self, call: pb.RelayCall, begun: _Begun) -> None:
         try:
             handler = self._methods[call.method]
-            request = handler.request_deserializer(call.request)
         except KeyError:
             await begun.context.abort(grpc.StatusCode.UNIMPLEMENTED, "the agent has no such method")
-        except DecodeError:
-            raise InvalidParameter("the request is not a message of this method") from None
         if not handler.response_streaming:
-            response = await handler.unary_unary(request, begun.context)
+            response = await handler.unary_unary(call.request, begun.context)
             await self._part(call.call_id, handler.response_serializer(response), begun.credit)
             return
-        async with contextlib.aclosing(handler.unary_stream(request, begun.context)) as responses:
+        async with contextlib.aclosing(handler.unary_stream(call.request, begun.context)) as responses:
             async for response in responses:
                 await self._part(call.call_id, handler.response_serializer(response), begun.credit)
 
     async def _part(self, call_id: int, response: bytes, credit: Credit) -> None:
         if len(response) > LARGEST_PAYLOAD_BYTES:
             raise InvalidParameter("an answer is larger than a message may be")
-        await credit.take()
+        await self._credited(credit)
         await self._send(pb.AttachRequest(part=pb.RelayPart(call_id=call_id, response=response)))
+
+    async def _credited(self, credit: Credit) -> None:
+        try:
+            async with asyncio.timeout(self._stall_seconds):
+                await credit.take()
+        except TimeoutError:
+            raise DeadlineMissed(
+                f"nobody took the answer for {self._stall_seconds:g} s; ask again"
+            ) from None
 
     async def _end(self, call_id: int, status: bytes) -> None:
         await self._send(pb.AttachRequest(end=pb.RelayEnd(call_id=call_id, status=status)))

@@ -26,6 +26,7 @@ WINDOW_PARTS = (
     2  # of one answer on their way, or waiting to be used: one is used while the next one travels
 )
 GREETING_SECONDS = 10.0
+STALL_SECONDS = 20.0  # that an answer waits for credit before it is given up
 
 DETAILS_KEY = "grpc-status-details-bin"
 _CODES = {code.value[0]: code for code in grpc.StatusCode}

@@ -21,7 +21,7 @@ from localdp.errors import InvalidParameter, PolicyRefused, Unreachable
 from parties.identity import may_speak_for, peer_name
 from parties.relay.attachment import Attachment, RelayedCall, unattached
 from parties.relay.limits import GREETING_SECONDS, LONGEST_PARTY_NAME
-from parties.status import answering
+from parties.status import answering, require_message
 from parties.wire.v1 import relay_pb2 as pb
 from parties.wire.v1 import relay_pb2_grpc
 
@@ -97,7 +97,7 @@ async def _greeted(context: Context) -> str:
     """The name under which the agent may attach."""
     try:
         async with asyncio.timeout(GREETING_SECONDS):
-            first = await context.read()
+            first = require_message(await context.read())
     except TimeoutError:
         raise InvalidParameter("an agent says hello at once") from None
     if first is grpc.aio.EOF or first.WhichOneof("frame") != "hello":
@@ -129,7 +129,7 @@ async def _run(attachment: Attachment, context: Context) -> None:
 
 async def _read(attachment: Attachment, context: Context) -> None:
     while (frame := await context.read()) is not grpc.aio.EOF:
-        attachment.take(frame)
+        attachment.take(require_message(frame))
 
 
 async def _write(attachment: Attachment, context: Context) -> None:
