@@ -9,6 +9,8 @@ A role's name stands in its certificate twice: as the common name, by which a se
 NAME.localdp.internal, by which a caller can insist on a role wherever it is reached (`role_host`): gRPC tells a client
 that the server's certificate is for the host that it asked for, and nothing else about it.
 
+An authority keeps a copy of each certificate that it gave out, so that it can take it back (parties/revocation_list.py).
+
 Checked in tests/unit/parties/test_identity.py and tests/integration/test_tls.py.
 """
 
@@ -33,6 +35,7 @@ from localdp.sharing.collection import operator_of
 from parties.durable import make_private_directory
 
 CERTIFICATE, KEY, AUTHORITY = "certificate.pem", "key.pem", "authority.pem"
+ISSUED = "issued"  # an authority's own copies of the certificates that it gave out, by serial number
 VALID_DAYS = 365
 _CLOCK_SKEW = datetime.timedelta(minutes=5)
 _LONGEST_NAME = 64
@@ -51,10 +54,7 @@ class Identity:
     @property
     def name(self) -> str:
         """The name in the certificate."""
-        found = x509.load_pem_x509_certificate(self.certificate).subject.get_attributes_for_oid(
-            NameOID.COMMON_NAME
-        )
-        return str(found[0].value) if found else ""
+        return name_in(x509.load_pem_x509_certificate(self.certificate))
 
     def require_speaks_for(self, name: str) -> None:
         """Refuse to go about under a name that the certificate does not prove."""
@@ -73,6 +73,12 @@ class Identity:
     def channel_credentials(self) -> grpc.ChannelCredentials:
         """TLS that shows the own certificate."""
         return grpc.ssl_channel_credentials(self.authority, self.key, self.certificate)
+
+
+def name_in(certificate: x509.Certificate) -> str:
+    """The common name in a certificate; empty if it has none."""
+    found = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return str(found[0].value) if found else ""
 
 
 def load_identity(directory: Path) -> Identity:
@@ -164,10 +170,7 @@ def make_identity(
         raise InvalidParameter(f"hosts that end in {_ROLE_SUFFIX} stand for roles: they are not given away")
     if (directory / KEY).exists():
         raise InvalidParameter(f"{directory} has an identity already; it is not overwritten")
-    issuer = x509.load_pem_x509_certificate((authority / AUTHORITY).read_bytes())
-    issuer_key = serialization.load_pem_private_key((authority / KEY).read_bytes(), password=None)
-    if not isinstance(issuer_key, ec.EllipticCurvePrivateKey):
-        raise InvalidParameter(f"{authority} is not an authority of this command's making")
+    issuer, issuer_key = load_authority(authority)
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     both_ways = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
@@ -179,10 +182,24 @@ def make_identity(
         .add_extension(x509.SubjectAlternativeName(_alternatives(name, hosts)), critical=False)
         .sign(issuer_key, hashes.SHA256())
     )
+    issued = certificate.public_bytes(serialization.Encoding.PEM)
+    make_private_directory(authority / ISSUED)
+    (authority / ISSUED / f"{certificate.serial_number:x}.pem").write_bytes(issued)  # to be revoked by
     make_private_directory(directory)
     _write_key(directory / KEY, key)
-    (directory / CERTIFICATE).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    (directory / CERTIFICATE).write_bytes(issued)
     (directory / AUTHORITY).write_bytes((authority / AUTHORITY).read_bytes())
+
+
+def load_authority(directory: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    """Certificate and key of an authority that `make_authority` made."""
+    if not (directory / KEY).is_file():
+        raise InvalidParameter(f"there is no authority in {directory}; make one with `localdp keys init`")
+    certificate = x509.load_pem_x509_certificate((directory / AUTHORITY).read_bytes())
+    key = serialization.load_pem_private_key((directory / KEY).read_bytes(), password=None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise InvalidParameter(f"{directory} is not an authority of this command's making")
+    return certificate, key
 
 
 def _unsigned(

@@ -1,7 +1,8 @@
 """How every server of the system listens and is reached: loopback or TLS, health, reflection, bounded messages.
 
 Dead peers are noticed: servers, and clients that hold streams open, ping after `KEEPALIVE_SECONDS` of silence, and give a
-peer up that does not answer within `ANSWER_SECONDS`.
+peer up that does not answer within `ANSWER_SECONDS`.  Callers are admitted before their requests are decoded
+(parties/admission.py), and no answer quotes an exception, neither of a service nor of health and reflection.
 
 Checked in tests/integration/test_serving.py, test_tls.py and test_relay.py.
 """
@@ -14,12 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import grpc
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 
 from localdp.errors import CannotListen, InvalidParameter
+from parties.admission import admitting
 from parties.identity import Identity, role_host
-from parties.status import leniently
+from parties.introspection import Health, Reflection
 
 LARGEST_MESSAGE_BYTES = 4 << 20  # gRPC's own default, on both sides: larger things are streamed in parts
 CHUNK_BYTES = 1 << 20
@@ -56,8 +56,8 @@ Register = Callable[[Any], None]
 Options = Sequence[tuple[str, int | str]]
 
 
-class _Lenient:
-    """A server as services see it while they register: bytes that are no message reach their handlers, to be refused."""
+class _Entered:
+    """A server as services see it while they register: callers are admitted, and then requests are decoded."""
 
     def __init__(self, server: grpc.aio.Server) -> None:
         self._server = server
@@ -66,13 +66,10 @@ class _Lenient:
         """The half of gRPC's registration that does not name its methods; the other one does it for both."""
 
     def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
-        """Register the handlers of a service, with lenient decoders."""
-        lenient = {
-            name: handler._replace(request_deserializer=leniently(handler.request_deserializer))
-            for name, handler in handlers.items()
-        }
-        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, lenient),))
-        self._server.add_registered_method_handlers(service, lenient)
+        """Register the handlers of a service, behind its door."""
+        entered = admitting(handlers)
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, entered),))
+        self._server.add_registered_method_handlers(service, entered)
 
 
 def is_loopback(address: str) -> bool:
@@ -80,16 +77,20 @@ def is_loopback(address: str) -> bool:
     return address.rpartition(":")[0] in LOOPBACK
 
 
-def open_channel(address: str, identity: Identity | None = None, role: str | None = None) -> grpc.Channel:
+def open_channel(
+    address: str, identity: Identity | None = None, role: str | None = None, options: Options = ()
+) -> grpc.Channel:
     """A channel to a server: with TLS if there is an identity, and never without it off loopback.
 
     With TLS the caller may insist on the role that it talks to.
     """
+    given = _with(CHANNEL_OPTIONS, options)
     if identity is not None:
-        given = [*CHANNEL_OPTIONS, *_insisting(role)]
-        return grpc.secure_channel(address, identity.channel_credentials(), options=given)
+        return grpc.secure_channel(
+            address, identity.channel_credentials(), options=[*given, *_insisting(role)]
+        )
     _require_loopback(address)
-    return grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
+    return grpc.insecure_channel(address, options=given)
 
 
 def open_aio_channel(
@@ -135,15 +136,12 @@ async def start_server(
         raise InvalidParameter(f"a port is a number from 0 to {_LARGEST_PORT}, and 0 is any that is free")
     server = grpc.aio.server(options=_with(_SERVER_OPTIONS, options))
     names = [name for name, _ in services]
-    for _, register in services:
-        register(_Lenient(server))
-    servicer = health.aio.HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-    reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
+    health = Health()
+    for register in (*(register for _, register in services), health.register, Reflection(names).register):
+        register(_Entered(server))
     bound = _bind(server, f"{host}:{port}", identity)
     await server.start()
-    for name in ["", *names]:
-        await servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
+    await health.serving(names)
     return server, bound
 
 

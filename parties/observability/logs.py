@@ -29,6 +29,7 @@ LEVELS = {
 }
 VARIABLE = "LOCALDP_LOG"
 _LOGGER = logging.getLogger("localdp")
+_LOGGER.addHandler(logging.NullHandler())  # or Python prints bare words for whoever configured nothing
 _FIELDS = "localdp_fields"
 
 Value = str | int | float

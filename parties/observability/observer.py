@@ -5,6 +5,17 @@
         ...
 
 A call that ends by an exception is told by its status code and its reason, never by the exception's text.
+
+    with observer.admission("Randomize", caller):
+        ...
+
+is the same for what is decided before a call begins: it is seen only if the caller is not admitted.
+
+A caller that is refused (`PolicyRefused`, or not admitted) is counted under `localdp_refused_total`, and leaves a line at
+the level `warning`, which is the level unless told otherwise; of the same caller and reason one line a second, with the
+number of those that were left out (parties/observability/refusals.py).
+
+Checked in tests/unit/parties/test_observability.py and tests/unit/parties/test_refusals.py.
 """
 
 from __future__ import annotations
@@ -21,9 +32,10 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, Receipt
-from localdp.errors import LocalDpError
+from localdp.errors import LocalDpError, PolicyRefused
 from parties.observability.logs import Value, log
 from parties.observability.metrics import Histogram, Metric, exposition
+from parties.observability.refusals import Refusals
 from parties.status import CODES, reason
 
 _DIGEST_BYTES = 8  # enough to find the row of the ledger
@@ -39,6 +51,13 @@ class Observer:
         self.calls = Metric(
             "localdp_calls_total", "Calls, by method and by how they ended.", "counter", ("method", "code")
         )
+        self.refused = Metric(
+            "localdp_refused_total",
+            "Calls of callers that were refused, by method and reason.",
+            "counter",
+            ("method", "reason"),
+        )
+        self.refusals = Refusals()
         self.reports = Metric("localdp_reports_total", "Randomized reports that were sent.", "counter")
         self.charges = Metric(
             "localdp_charges_total", "Charges that were taken; repetitions are free.", "counter"
@@ -50,11 +69,18 @@ class Observer:
         )
         self.people = Metric("localdp_people", "People whom the party speaks for.", "gauge")
         self.budget = Metric("localdp_budget_nats", "What each of them may spend in total.", "gauge")
+        self.late = Metric(
+            "localdp_late_steps_total", "Steps of answers that took longer than was predicted.", "counter"
+        )
         self.seconds = Histogram("localdp_call_seconds", "How long calls took, by method.", ("method",))
 
     def call(self, method: str, caller: str) -> Call:
         """A call that begins now."""
         return Call(self, method, caller)
+
+    def admission(self, method: str, caller: str) -> Admission:
+        """Whether a call may begin, which is decided now."""
+        return Admission(self, method, caller)
 
     def charged(self, cost: Epsilon) -> None:
         """A charge was taken."""
@@ -65,11 +91,13 @@ class Observer:
         """The metrics as text."""
         metrics = (
             self.calls,
+            self.refused,
             self.reports,
             self.charges,
             self.epsilon,
             self.people,
             self.budget,
+            self.late,
             self.seconds,
         )
         return exposition(metrics)
@@ -114,7 +142,32 @@ class Call:
         fields |= {"caller": self.caller, **self._facts, **outcome, "ms": round(seconds * 1000, 3)}
         if self.reports:
             fields["reports"] = self.reports
-        log(logging.ERROR if outcome["code"] == "INTERNAL" else logging.INFO, "call", fields)
+        if error is not None and self._is_refusal(error):
+            self._refused(str(outcome["reason"]), fields)
+        else:
+            log(logging.ERROR if outcome["code"] == "INTERNAL" else logging.INFO, "call", fields)
+
+    def _is_refusal(self, error: BaseException) -> bool:
+        return isinstance(error, PolicyRefused)
+
+    def _refused(self, why: str, fields: dict[str, Value]) -> None:
+        self.observer.refused.add(1, self.method, why)
+        left_out = self.observer.refusals.left_out(self.caller, why)
+        if left_out is not None:
+            log(logging.WARNING, "refused", {**fields, "left_out": left_out})
+
+
+class Admission(Call):
+    """A call that is observed only if it does not begin: whatever else becomes of it is its own line."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            super().__exit__(kind, error, trace)
+
+    def _is_refusal(self, error: BaseException) -> bool:
+        return isinstance(error, LocalDpError)
 
 
 def outcome_of(error: BaseException | None) -> dict[str, Value]:
@@ -151,6 +204,10 @@ class WatchedLedger:
     def require(self, charge: Charge) -> None:
         """Refuse what `charge` would refuse now."""
         self._ledger.require(charge)
+
+    def was_heard(self, charge: Charge) -> bool:
+        """Whether the caller had all of these reports before."""
+        return self._ledger.was_heard(charge)
 
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""
