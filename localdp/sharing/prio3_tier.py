@@ -113,7 +113,7 @@ class Prio3Tier:
         measurements = measurements_of(self.collection.encoding, values)
         nonces = nonces_of(self.collection.digest, positions)
         many = len(values) * self._elements >= _BLOCK_WORTH_COMPILING
-        compiled = many and self._compiles(sharding=True)
+        compiled = is_ready(self.prio3, sharding=True) or (many and self._compiles(sharding=True))
         sharder = BlockSharder(self.prio3, self.collection.digest, compiled=compiled)
         public, inputs = sharder.shard(measurements, nonces, coins)
         return [Rows(public, part) for part in inputs]

@@ -7,7 +7,7 @@ name = "north-hospital"
 path = "patients.parquet"      # .csv, .parquet, .arrow or .feather; relative to this file
 person = "patient"             # the column that says whose row it is; without it every row is a person of its own
 rows = "sample"                # where a person has several: "one" (refuse), "sample" one a request, or charge for "each"
-most_rows = 4                  # with "each": nobody has more, and each row has this part of its owner's budget (optional)
+most_rows = 4                  # with "each": nobody has more, and each row has this part of its owner's budget
 fixed_order = false            # true, and no `person`: vouch that every row keeps its place when the table changes
 
 [schema]
@@ -15,21 +15,42 @@ smoker = { kind = "bit" }
 age = { kind = "integer", low = 0, high = 120 }
 stay = { kind = "integer", low = 0, high = 61, column = "Length of stay", missing = 61 }  # as the table has it (optional)
 
+[epochs]
+open = "by hand"               # when the table is read anew; or "daily 03:00", "weekly monday 03:00", "monthly 1 03:00"
+keep_hours = 24                # how long an answer can be fetched again
+keep_megabytes = 1024          # and how much is kept of all answers
+
 [budget]
 total = 10                     # nats that each person may spend in all
 per_day = 1                    # and on one day (optional)
 
 [policy]
 largest_epsilon = 1            # of one request
+smallest_epsilon = 0.0001      # of one request
+shuffler = "mixer"             # a shuffler whose requests may cost more, before they are mixed (nobody, if not given)
+largest_epsilon_shuffled = 8   # and how much
+most_requests = 100000         # different requests in one epoch
 minimum_cohort = 100           # people in one request
 minimum_batch = 100            # reports in one collection by share servers
 columns = ["smoker", "age"]    # what may be asked about (all, if not given)
 aggregators = ["analyst"]      # names in the certificates of those who may ask (anybody on loopback, if not given)
+describe = "anybody"           # who is told what may be asked: anybody with a certificate, or "aggregators" alone
 colluding_servers = 1          # share servers that may work with the collector at no loss (all but one, if not given)
 by_content = false             # true: the same question always has the same report, whoever asks it
 
+[work]
+quantum_milliseconds = 10      # answers leave at times that are multiples of it, whatever the records say
+request_seconds = 60           # of one core, for one request
+caller_seconds = 600           # in an hour
+total_seconds = 1800           # in an hour, for all callers
+
 [storage]
-directory = "state"            # the ledger and the secret key live here
+directory = "state"            # the ledger, the secret keys and the copy of the records live here
+
+[witness]                      # whoever countersigns the ledger, so that an old copy of all of it is noticed (optional)
+address = "127.0.0.1:7300"
+name = "auditor"               # whose certificate the witness must show; needed with [tls], and only there
+public_key = "5f1c..."         # what it signs with, in hexadecimal (the one that it shows first, if not given)
 
 [listen]
 address = "127.0.0.1:0"        # where the agent is dialled; nowhere, if it dials and this is not given
@@ -44,6 +65,7 @@ server-1 = "127.0.0.1:7002"
 
 [tls]                          # needed wherever the address is not loopback
 directory = "certificates"
+revoked = "revoked.pem"        # certificates that are not good any more; read again when it changes (optional)
 
 [observe]
 log = "info"                   # off, error, warning (if not given), info, debug: JSON lines on standard error
@@ -58,49 +80,61 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Schema
 from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter
+from localdp.oracles.policy import Policy
 from localdp.sharing.collection import operator_of
+from parties.agent.answers import Keeping
+from parties.agent.calendar import Calendar
 from parties.agent.declared import Declared, declared_schema
+from parties.agent.sections import Sections
+from parties.agent.work import WorkLimits
 from parties.identity import role_host
 from parties.observability.logs import LEVELS
 
 Rows = Literal["one", "sample", "each"]
-_SECTIONS = {
-    "name": str,
-    "data": dict,
-    "schema": dict,
-    "budget": dict,
-    "policy": dict,
-    "storage": dict,
-    "listen": dict,
-    "dial": dict,
-    "share_servers": dict,
-    "tls": dict,
-    "observe": dict,
-}
-_EXAMPLES = {  # of what has no default
-    ("data", "path"): 'path = "patients.csv"',
-    ("budget", "total"): "total = 10",
-    ("dial", "coordinator"): 'coordinator = "coordinator.example:7100"',
-    ("tls", "directory"): 'directory = "keys/north"',
-}
+_SECTIONS = (
+    *(
+        "name",
+        "data",
+        "schema",
+        "epochs",
+        "budget",
+        "policy",
+        "work",
+        "storage",
+        "witness",
+        "listen",
+        "dial",
+    ),
+    *("share_servers", "tls", "observe"),
+)
 _LARGEST_FILE_BYTES = 1 << 20
-_ADDRESS = re.compile(r"[^\s/]+:[0-9]{1,5}")
+_DAY_SECONDS = 86_400
+_YEAR_HOURS = 8784.0
+_PUBLIC_KEY = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Dial:
-    """The coordinator that an agent dials, and the name in its certificate."""
+    """Whom an agent dials, and the name in their certificate."""
 
-    coordinator: str
+    address: str
     name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessConfig:
+    """Who countersigns the ledger."""
+
+    peer: Dial
+    public_key: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +149,20 @@ class AgentConfig:
     declared: Declared  # the schema, and how its columns are read from the table
     budget: Epsilon
     budget_per_day: Epsilon | None
-    largest_epsilon: Epsilon
-    minimum_cohort: int
-    minimum_batch: int
-    columns: frozenset[str] | None
-    aggregators: frozenset[str] | None
-    by_content: bool
+    policy: Policy
     storage: Path
     address: str | None  # where to listen
+    calendar: Calendar | None = None  # None: epochs open by hand alone
+    keeping: Keeping = field(default_factory=Keeping)
+    work: WorkLimits = field(default_factory=WorkLimits)
+    most_requests: int = 100_000  # in one epoch
+    witness: WitnessConfig | None = None
     dial: Dial | None = None
     share_servers: Mapping[str, str] = field(default_factory=dict)
     tls: Path | None = None
+    revoked: Path | None = None
     log: str = "warning"
     metrics: str | None = None  # where metrics are read
-    colluding_servers: int = 0
-    most_rows: int | None = None  # of one person, each of which has the same share of the budget
 
     @property
     def schema(self) -> Schema:
@@ -145,59 +178,184 @@ def load_config(path: Path) -> AgentConfig:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidParameter(f"{path}: not a TOML file: {error}") from error
-    return _Reader(path, table).config()
+    return _Reader(Sections(path, table)).config()
 
 
 class _Reader:
-    """Takes keys out of the table one by one, so that what is left over is unknown."""
+    """Makes a configuration of the sections."""
 
-    def __init__(self, path: Path, table: dict[str, Any]) -> None:
-        self._path = path
-        self._table = table
-        self._known: dict[str, list[str]] = {}  # what was looked for, by section
+    def __init__(self, sections: Sections) -> None:
+        self._read = sections
 
     def config(self) -> AgentConfig:
-        for key in self._table:
-            if key not in _SECTIONS:
-                known = f"a configuration has {', '.join(_SECTIONS)}"
-                raise self._wrong(key, f"unknown{suggestion(key, _SECTIONS)}; {known}")
-        person = self._take("data", "person", str, None)
-        rows = self._take("data", "rows", str, "one")
+        self._refuse_unknown_sections()
+        read, share_servers = self._read, self._addresses()
+        rows = read.take("data", "rows", str, "one")
         if rows not in get_args(Rows):
-            raise self._wrong("data.rows", f"one of {', '.join(get_args(Rows))}")
-        share_servers = self._addresses()
+            raise read.wrong("data.rows", f"one of {', '.join(get_args(Rows))}")
         config = AgentConfig(
             name=self._name(),
-            data=self._beside(self._take("data", "path", str)),
-            person=person,
+            data=read.beside(read.take("data", "path", str)),
+            person=read.take("data", "person", str, None),
             rows=rows,
-            fixed_order=self._flag("data", "fixed_order"),
+            fixed_order=read.flag("data", "fixed_order"),
             declared=self._schema(),
-            budget=self._epsilon("budget", "total"),
-            budget_per_day=self._epsilon("budget", "per_day", None),
-            largest_epsilon=self._epsilon("policy", "largest_epsilon", 10),
-            minimum_cohort=self._count("policy", "minimum_cohort", 1),
-            minimum_batch=self._count("policy", "minimum_batch", 2),
-            columns=self._names("policy", "columns"),
-            aggregators=self._names("policy", "aggregators"),
-            by_content=self._flag("policy", "by_content"),
-            storage=self._beside(self._take("storage", "directory", str, "state")),
-            address=self._address("listen", "address", None if "dial" in self._table else "127.0.0.1:0"),
-            dial=self._dial(),
+            budget=read.epsilon("budget", "total"),
+            budget_per_day=read.epsilon("budget", "per_day", None),
+            policy=self._policy(rows, len(share_servers)),
+            most_requests=read.count("policy", "most_requests", 100_000),
+            calendar=self._calendar(),
+            keeping=self._keeping(),
+            work=self._work(),
+            storage=read.beside(read.take("storage", "directory", str, "state")),
+            address=read.address("listen", "address", None if "dial" in read.table else "127.0.0.1:0"),
+            witness=self._witness(),
+            dial=self._peer("dial", "coordinator"),
             share_servers=share_servers,
-            tls=self._optional_path("tls", "directory"),
+            tls=read.optional_path("tls", "directory"),
+            revoked=read.optional_path("tls", "revoked"),
             log=self._level(),
-            metrics=self._address("observe", "metrics", None),
-            colluding_servers=self._colluding(len(share_servers)),
+            metrics=read.address("observe", "metrics", None),
+        )
+        read.refuse_leftovers()
+        return _Checks(read).checked(config)
+
+    def _refuse_unknown_sections(self) -> None:
+        for key in self._read.table:
+            if key not in _SECTIONS:
+                known = f"a configuration has {', '.join(_SECTIONS)}"
+                raise self._read.wrong(key, f"unknown{suggestion(key, _SECTIONS)}; {known}")
+
+    def _policy(self, rows: str, servers: int) -> Policy:
+        read = self._read
+        describe = read.take("policy", "describe", str, "anybody")
+        if describe not in ("anybody", "aggregators"):
+            raise read.wrong("policy.describe", '"anybody" or "aggregators"')
+        return Policy(
+            largest_epsilon=read.epsilon("policy", "largest_epsilon", 1),
+            smallest_epsilon=read.epsilon("policy", "smallest_epsilon", "0.0001"),
+            shuffler=read.take("policy", "shuffler", str, None),
+            largest_epsilon_shuffled=read.epsilon("policy", "largest_epsilon_shuffled", None),
+            minimum_cohort=read.count("policy", "minimum_cohort", 1),
+            minimum_batch=read.count("policy", "minimum_batch", 2),
+            columns=read.names("policy", "columns"),
+            aggregators=read.names("policy", "aggregators"),
+            by_content=read.flag("policy", "by_content"),
+            colluding_servers=self._colluding(servers),
+            private_description=describe == "aggregators",
             most_rows=self._most_rows(rows),
         )
-        self._refuse_leftovers()
-        return self._checked(config)
 
-    def _checked(self, config: AgentConfig) -> AgentConfig:
-        unknown = sorted((config.columns or frozenset()) - set(config.schema.names))
+    def _calendar(self) -> Calendar | None:
+        try:
+            return Calendar.parse(self._read.take("epochs", "open", str, "by hand"))
+        except InvalidParameter as error:
+            raise self._read.wrong("epochs.open", str(error)) from None
+
+    def _keeping(self) -> Keeping:
+        hours = self._read.number("epochs", "keep_hours", 24, _YEAR_HOURS)
+        megabytes = self._read.number("epochs", "keep_megabytes", 1024, 1 << 20)
+        return Keeping(int(hours * 3600), int(megabytes * (1 << 20)))
+
+    def _work(self) -> WorkLimits:
+        usual = WorkLimits()
+
+        def number(key: str, default: float, most: float = _DAY_SECONDS) -> float:
+            value = self._read.number("work", key, default, most)
+            if value == 0 and key != "quantum_milliseconds":
+                raise self._read.wrong(f"work.{key}", "a number above 0")
+            return value
+
+        return replace(
+            usual,
+            quantum_seconds=number("quantum_milliseconds", usual.quantum_seconds * 1000, 1000) / 1000,
+            request_seconds=number("request_seconds", usual.request_seconds),
+            caller_seconds=number("caller_seconds", usual.caller_seconds),
+            total_seconds=number("total_seconds", usual.total_seconds),
+        )
+
+    def _witness(self) -> WitnessConfig | None:
+        peer = self._peer("witness", "address")
+        if peer is None:
+            return None
+        text = self._read.take("witness", "public_key", str, None)
+        if text is not None and not _PUBLIC_KEY.fullmatch(text):
+            raise self._read.wrong("witness.public_key", "32 bytes in hexadecimal")
+        return WitnessConfig(peer, None if text is None else bytes.fromhex(text))
+
+    def _peer(self, section: str, key: str) -> Dial | None:
+        if section not in self._read.table:
+            return None
+        address = self._read.address(section, key)
+        assert address is not None
+        return Dial(address, self._read.take(section, "name", str, None))
+
+    def _name(self) -> str:
+        name = self._read.table.get("name")
+        if not isinstance(name, str) or not 0 < len(name) <= 128:
+            raise self._read.wrong("name", "a text of 1 to 128 characters")
+        return name
+
+    def _schema(self) -> Declared:
+        schema = self._read.table.pop("schema", None)
+        return declared_schema(schema, lambda key, why: self._read.wrong(".".join(key), why))
+
+    def _colluding(self, servers: int) -> int:
+        strictest = max(0, servers - 1)
+        value: int = self._read.take("policy", "colluding_servers", int, strictest)
+        if not 0 <= value <= strictest:
+            told = f"of {servers} share servers, 0 to {strictest}"
+            raise self._read.wrong("policy.colluding_servers", told)
+        return value
+
+    def _most_rows(self, rows: str) -> int:
+        given = "most_rows" in self._read.table.get("data", {})
+        if given and rows != "each":
+            raise self._read.wrong("data.most_rows", 'goes with rows = "each"')
+        if rows == "each" and not given:
+            told = 'needed with rows = "each": the most rows that a person has, such as most_rows = 4'
+            raise self._read.wrong("data.most_rows", told)
+        return self._read.count("data", "most_rows", 1)
+
+    def _addresses(self) -> dict[str, str]:
+        table = self._read.table.pop("share_servers", {})
+        if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
+            raise self._read.wrong("share_servers", 'lines such as server-0 = "127.0.0.1:7001"')
+        return dict(table)
+
+    def _level(self) -> str:
+        level: str = self._read.take("observe", "log", str, "warning")
+        if level not in LEVELS:
+            raise self._read.wrong("observe.log", f"one of {', '.join(LEVELS)}")
+        return level
+
+
+class _Checks:
+    """What has to fit together."""
+
+    def __init__(self, sections: Sections) -> None:
+        self._read = sections
+
+    def checked(self, config: AgentConfig) -> AgentConfig:
+        unknown = sorted((config.policy.columns or frozenset()) - set(config.schema.names))
         if unknown:
             raise self._wrong("policy.columns", f"{unknown[0]!r} is not a column of the schema")
+        self._check_people(config)
+        self._check_shuffler(config.policy)
+        if config.tls is not None:
+            self._check_role("name", operator_of(config.name))
+            for server in config.share_servers:
+                self._check_role(f"share_servers.{server}", server)
+        if config.dial is not None:
+            self._check_peer("dial", config.dial, config)
+        if config.witness is not None:
+            self._check_peer("witness", config.witness.peer, config)
+        dialled, named = config.dial and config.dial.name, config.policy.aggregators
+        if dialled is not None and named is not None and dialled not in named:
+            raise self._wrong("dial.name", "is not one of policy.aggregators: nothing would be answered")
+        return config
+
+    def _check_people(self, config: AgentConfig) -> None:
         if config.rows != "one" and config.person is None:
             raise self._wrong("data.person", f"needed when rows = {config.rows!r}: it says whose row it is")
         filled = None if config.person is None else config.declared.filled_from(config.person)
@@ -208,24 +366,23 @@ class _Reader:
             )
         if config.fixed_order and config.person is not None:
             raise self._wrong("data.fixed_order", "goes without data.person, by which people are known")
-        if config.tls is not None:
-            self._check_role("name", operator_of(config.name))
-            for server in config.share_servers:
-                self._check_role(f"share_servers.{server}", server)
-        if config.dial is not None:
-            self._check_dial(config, config.dial)
-        return config
 
-    def _check_dial(self, config: AgentConfig, dial: Dial) -> None:
-        if (dial.name is None) is not (config.tls is None):
+    def _check_shuffler(self, policy: Policy) -> None:
+        if (policy.shuffler is None) is not (policy.largest_epsilon_shuffled is None):
             raise self._wrong(
-                "dial.name", "goes with [tls]: it is the name in the coordinator's certificate"
+                "policy.shuffler",
+                "goes with policy.largest_epsilon_shuffled: who may ask for more, and how much",
             )
-        if dial.name is None:
-            return
-        if config.aggregators is not None and dial.name not in config.aggregators:
-            raise self._wrong("dial.name", "is not one of policy.aggregators: nothing would be answered")
-        self._check_role("dial.name", dial.name)
+        if policy.smallest_epsilon > policy.largest_epsilon:
+            raise self._wrong("policy.smallest_epsilon", "is more than policy.largest_epsilon")
+
+    def _check_peer(self, section: str, peer: Dial, config: AgentConfig) -> None:
+        if (peer.name is None) is not (config.tls is None):
+            whose = "coordinator" if section == "dial" else section
+            told = f"goes with [tls]: it is the name in the {whose}'s certificate"
+            raise self._wrong(f"{section}.name", told)
+        if peer.name is not None:
+            self._check_role(f"{section}.name", peer.name)
 
     def _check_role(self, key: str, name: str) -> None:
         """What has to stand in a certificate can stand there."""
@@ -234,122 +391,5 @@ class _Reader:
         except InvalidParameter as error:
             raise self._wrong(key, str(error)) from None
 
-    def _take(self, section: str, key: str, kind: type[Any], *default: Any) -> Any:
-        table = self._table.get(section, {})
-        if not isinstance(table, dict):
-            raise self._wrong(section, "a section, written as [" + section + "]")
-        self._known.setdefault(section, []).append(key)
-        if key not in table:
-            if default:
-                return default[0]
-            raise self._missing(section, key, table)
-        value = table.pop(key)
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise self._wrong(f"{section}.{key}", f"expected {kind.__name__}")
-        return value
-
-    def _missing(self, section: str, key: str, table: dict[str, Any]) -> InvalidParameter:
-        for other in table:  # is it there under another name?
-            if meant := suggestion(other, [key]):
-                return self._wrong(f"{section}.{other}", f"unknown{meant}")
-        return self._wrong(
-            f"{section}.{key}", f"missing; write {_EXAMPLES[section, key]} under [{section}]"
-        )
-
-    def _name(self) -> str:
-        name = self._table.get("name")
-        if not isinstance(name, str) or not 0 < len(name) <= 128:
-            raise self._wrong("name", "a text of 1 to 128 characters")
-        return name
-
-    def _schema(self) -> Declared:
-        return declared_schema(
-            self._table.pop("schema", None), lambda key, why: self._wrong(".".join(key), why)
-        )
-
-    def _epsilon(self, section: str, key: str, *default: Any) -> Any:
-        value = self._take(section, key, object, *default)
-        if value is None:
-            return None
-        try:
-            return Epsilon.requested(value if isinstance(value, int | float | str) else str(value))
-        except InvalidParameter as error:
-            raise self._wrong(f"{section}.{key}", str(error)) from None
-
-    def _count(self, section: str, key: str, default: int) -> int:
-        value: int = self._take(section, key, int, default)
-        if not 1 <= value <= 1 << 32:
-            raise self._wrong(f"{section}.{key}", "a whole number from 1 on")
-        return value
-
-    def _colluding(self, servers: int) -> int:
-        strictest = max(0, servers - 1)
-        value: int = self._take("policy", "colluding_servers", int, strictest)
-        if not 0 <= value <= strictest:
-            raise self._wrong("policy.colluding_servers", f"of {servers} share servers, 0 to {strictest}")
-        return value
-
-    def _most_rows(self, rows: str) -> int | None:
-        if "most_rows" not in self._table.get("data", {}):
-            return None
-        if rows != "each":
-            raise self._wrong("data.most_rows", 'goes with rows = "each"')
-        return self._count("data", "most_rows", 1)
-
-    def _flag(self, section: str, key: str) -> bool:
-        table = self._table.get(section, {})
-        self._known.setdefault(section, []).append(key)
-        value = table.pop(key, False) if isinstance(table, dict) else False
-        if not isinstance(value, bool):
-            raise self._wrong(f"{section}.{key}", "true or false")
-        return value
-
-    def _names(self, section: str, key: str) -> frozenset[str] | None:
-        values = self._take(section, key, list, None)
-        if values is None:
-            return None
-        if not all(isinstance(value, str) for value in values):
-            raise self._wrong(f"{section}.{key}", "a list of texts")
-        return frozenset(values)
-
-    def _address(self, section: str, key: str, *default: str | None) -> str | None:
-        value: str | None = self._take(section, key, str, *default)
-        if value is not None and not _ADDRESS.fullmatch(value):
-            raise self._wrong(f"{section}.{key}", "a host and a port, such as 127.0.0.1:7000")
-        return value
-
-    def _dial(self) -> Dial | None:
-        if "dial" not in self._table:
-            return None
-        coordinator = self._address("dial", "coordinator")
-        assert coordinator is not None
-        return Dial(coordinator, self._take("dial", "name", str, None))
-
-    def _addresses(self) -> dict[str, str]:
-        table = self._table.pop("share_servers", {})
-        if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
-            raise self._wrong("share_servers", 'lines such as server-0 = "127.0.0.1:7001"')
-        return dict(table)
-
-    def _level(self) -> str:
-        level: str = self._take("observe", "log", str, "warning")
-        if level not in LEVELS:
-            raise self._wrong("observe.log", f"one of {', '.join(LEVELS)}")
-        return level
-
-    def _optional_path(self, section: str, key: str) -> Path | None:
-        value = self._take(section, key, str, None)
-        return None if value is None else self._beside(value)
-
-    def _beside(self, text: str) -> Path:
-        return self._path.parent / text
-
-    def _refuse_leftovers(self) -> None:
-        for section, table in self._table.items():
-            for key in table if isinstance(table, dict) else ():
-                known = self._known.get(section, [])
-                told = f"unknown{suggestion(key, known)}; [{section}] has {', '.join(known)}"
-                raise self._wrong(f"{section}.{key}", told)
-
     def _wrong(self, key: str, reason: str) -> InvalidParameter:
-        return InvalidParameter(f"{self._path}: {key}: {reason}")
+        return self._read.wrong(key, reason)

@@ -82,15 +82,16 @@ def load_table(
     """The records of a file in the order of their people, and whose they are where one person has several."""
     table, declared = _read(path), Declared.of(schema)
     _require_columns(table, declared, person)
-    order, owners = _owners(table, person, numbering)
+    columns = _columns(table, declared)  # all cells are right before anybody gets a number
+    order, owners = _owners(table, person, rows, numbering)
     records = Records.from_columns(
-        declared.schema, {name: values[order] for name, values in _columns(table, declared).items()}
+        declared.schema, {name: values[order] for name, values in columns.items()}
     )
-    if owners is None or owners[-1] + 1 == len(owners):
+    if owners is None or rows == "one":
         return records, None
-    if rows == "one":
-        raise InvalidRecord(f'{path}: some people have several rows; say rows = "sample" or rows = "each"')
-    return records, Ownership(owners, rows)
+    return records, Ownership(
+        owners, rows
+    )  # also where everybody has one row: nobody is to see a second one come
 
 
 def records_of_table(table: Any, schema: Schema | Declared, name: str = "the table") -> Records:
@@ -191,12 +192,16 @@ def _listed(table: Table, name: str) -> str:
 
 
 def _owners(
-    table: Table, person: str | None, numbering: Numbering
+    table: Table, person: str | None, rows: str, numbering: Numbering
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """An order of the rows in which each person's stand together, and the owners in that order."""
     if person is None:
         return np.arange(table.rows), None
     identifiers, codes = table.cells(person).people()
+    if rows == "one" and len(identifiers) < len(codes):
+        raise InvalidRecord(
+            f'{table.name}: some people have several rows; say rows = "sample" or rows = "each"'
+        )
     owners = np.asarray(numbering(identifiers), np.int64)[codes]
     order = np.argsort(owners, kind="stable")
     return order, owners[order]

@@ -38,6 +38,7 @@ from parties.command.separate import separate
 from parties.command.share_server import share_server_app
 from parties.command.shared import shared_app
 from parties.command.shuffler import shuffler_app
+from parties.command.witness import witness_app
 
 app = typer.Typer(
     name="localdp",
@@ -56,6 +57,7 @@ app.add_typer(budget_app, name="budget")
 app.add_typer(share_server_app, name="share-server")
 app.add_typer(shared_app, name="shared")
 app.add_typer(shuffler_app, name="shuffler")
+app.add_typer(witness_app, name="witness")
 app.command()(attack)
 app.command()(contract)
 app.command()(doctor)

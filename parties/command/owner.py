@@ -19,18 +19,35 @@ ConfigArgument = Annotated[Path, typer.Argument(readable=False, help="The agent'
 
 @agent_app.command("init")
 def agent_init(config: ConfigArgument, json: JsonOption = False) -> None:
-    """Check the configuration and the data, and make secret keys and an empty ledger."""
+    """Check the configuration and the data, make secret keys and an empty ledger, and open the first epoch."""
     from parties.command.output import print_ok, print_whole, reporting, stdout_console
 
     with reporting(json):
         from parties.agent.config import load_config
-        from parties.agent.run import init_storage
+        from parties.agent.state import init_storage
 
         made = init_storage(load_config(config))
         if json:
             print_ok({"storage": str(made)})
         else:
             print_whole(stdout_console(), f"Made secret keys and an empty ledger in {made}")
+
+
+@agent_app.command("publish")
+def agent_publish(config: ConfigArgument, json: JsonOption = False) -> None:
+    """Open a new epoch: read the table anew, and answer from it from now on.  A running agent notices by itself."""
+    from parties.command.output import print_ok, print_whole, reporting, stdout_console
+
+    with reporting(json):
+        from parties.agent.config import load_config
+        from parties.agent.state import publish
+
+        opened = publish(load_config(config))
+        if json:
+            print_ok({"epoch": opened.number, "opened_at": opened.opened_at})
+        else:
+            told = f"Epoch {opened.number} is open; requests of earlier ones have expired"
+            print_whole(stdout_console(), told)
 
 
 @agent_app.command("run")
@@ -54,6 +71,48 @@ def agent_run(config: ConfigArgument, json: JsonOption = False) -> None:
                 print_whole(console, f"{settings.name} serves at {address}; Ctrl-C ends it")
 
         asyncio.run(serve_agent(settings, started, lambda text: print_whole(console, text)))
+
+
+@agent_app.command("backup")
+def agent_backup(
+    config: ConfigArgument,
+    out: Annotated[
+        Path, typer.Option(help="The file to write: keys, ledger and mark. Keep it as you keep keys.")
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Write the agent's state into one file; the agent may be running."""
+    from parties.command.output import reporting
+
+    with reporting(json):
+        from parties.command.backup import run_backup
+
+        run_backup(config, out, json)
+
+
+@agent_app.command("restore")
+def agent_restore(
+    config: ConfigArgument,
+    backup: Annotated[Path, typer.Argument(readable=False, help="A file of `localdp agent backup`.")],
+    charge_loss: Annotated[
+        bool,
+        typer.Option("--charge-loss", help="Charge everybody what may have been charged since the backup."),
+    ] = False,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="Charge everybody this epsilon; needed where the mark is lost, and nobody can know."
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Go back to a backup, at a loss that no budget gains by; the agent must be stopped."""
+    from parties.command.output import reporting
+
+    with reporting(json):
+        from parties.command.backup import run_restore
+
+        run_restore(config, backup, charge_loss, loss, json)
 
 
 @keys_app.command("init")
@@ -109,6 +168,29 @@ def keys_issue(
             print_ok({"identity": str(directory / name)})
         else:
             print_whole(stdout_console(), f"Made an identity in {directory / name}")
+
+
+@keys_app.command("revoke")
+def keys_revoke(
+    directory: Annotated[
+        Path, typer.Argument(readable=False, help="The directory of `localdp keys init`.")
+    ],
+    name: Annotated[str, typer.Argument(help="The role whose certificates are taken back, all of them.")],
+    json: JsonOption = False,
+) -> None:
+    """Take back a role's certificates: extend the signed list that servers are given a copy of."""
+    from parties.command.output import print_ok, print_whole, reporting, stdout_console
+
+    with reporting(json):
+        from parties.revocation_list import REVOKED, revoke
+
+        made = revoke(directory, name)
+        path = directory / "authority" / REVOKED
+        if json:
+            print_ok({"list": str(path), "number": made.number, "revoked": len(made.serials)})
+        else:
+            told = f"List {made.number} of {len(made.serials)} revoked certificates is {path}: give servers a copy"
+            print_whole(stdout_console(), told)
 
 
 @keys_app.command("rotate")

@@ -50,6 +50,7 @@ def share_server_run(
 
         from localdp.errors import InvalidParameter
         from parties.identity import load_identity
+        from parties.observability.logs import configure_logs
         from parties.shares.run import serve_share_server
 
         def started(address: str, key: str) -> None:
@@ -62,6 +63,7 @@ def share_server_run(
         peers = None if not peer else dict(_named_address(one) for one in peer)
         if collector and identity is None:
             raise InvalidParameter("without --tls nobody shows a certificate: --collector goes with it")
+        configure_logs("warning")
         asyncio.run(
             serve_share_server(
                 name,

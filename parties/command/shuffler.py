@@ -77,6 +77,7 @@ def shuffler_run(
         from parties.command.options import probability
         from parties.coordinator import Peer
         from parties.identity import load_identity
+        from parties.observability.logs import configure_logs
         from parties.shuffler.run import serve_shuffler
 
         def started(address: str) -> None:
@@ -85,6 +86,7 @@ def shuffler_run(
             else:
                 print_whole(stderr_console(), f"{name} serves at {address}; Ctrl-C ends it")
 
+        configure_logs("warning")
         asyncio.run(
             serve_shuffler(
                 name,

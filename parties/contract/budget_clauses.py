@@ -1,7 +1,7 @@
 """Budgets: spent to the last nanonat and not one further, by the true epsilon of what was asked, once for each request.
 
 What a person has left is measured from outside: a request for one nanonat more is refused, one for exactly the rest is
-answered, and after it not even one nanonat.
+answered, and after it not even the smallest that the party allows.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from parties.contract.subject import Broken, Subject, require_refused
 from parties.wire.v1 import randomizer_pb2
 
 EXHAUSTED = "RESOURCE_EXHAUSTED BUDGET_EXHAUSTED"
+UNPAID_PARTS = 3
 _AT_ONCE = 6
 
 
@@ -39,7 +40,7 @@ def exact(subject: Subject, plan: Plan) -> str:
 
 def whole(subject: Subject, plan: Plan) -> str:
     """A cohort in which some can pay and others cannot; comes after the block `budget` was spent."""
-    block, request = plan.blocks["budget"], plan.payment_of("mixed", 1)
+    block, request = plan.blocks["budget"], plan.cheap("mixed")
     mixed = Cohort(block.start - 1, block.stop)
     require_refused("one person with budget among others without", subject.ask(request, mixed), EXHAUSTED)
     subject.reports(request, Cohort(block.start - 1, block.start))
@@ -113,8 +114,31 @@ def require_left(subject: Subject, plan: Plan, name: str, left: int) -> None:
     require_refused(f"{left + 1} nanonats with {left} left", more, EXHAUSTED)
     if left:
         _pay(subject, plan.payment_of(f"{name} rest", left), block)
-    more = subject.ask(plan.payment_of(f"{name} after", 1), block)
-    require_refused("1 nanonat with nothing left", more, EXHAUSTED)
+    more = subject.ask(plan.cheap(f"{name} after"), block)
+    require_refused(f"{plan.smallest} nanonats with nothing left", more, EXHAUSTED)
+
+
+def require_untouched(subject: Subject, plan: Plan, people: Cohort) -> None:
+    """These people of the block `unpaid` have all that is left to them: what was refused before has charged nobody."""
+    left = unpaid_left(subject, plan)
+    label = f"unpaid {people.start}"
+    more = subject.ask(plan.payment_of(f"{label} over", left + 1), people)
+    require_refused(f"{left + 1} nanonats with {left} left", more, EXHAUSTED)
+    rest = subject.ask(plan.payment_of(f"{label} rest", left), people)
+    if rest.code is not grpc.StatusCode.OK:
+        raise Broken(f"what was refused has charged somebody: of {left} nanonats not all are left")
+
+
+def unpaid_left(subject: Subject, plan: Plan) -> int:
+    """What each person of the block `unpaid` has left: less than one payment, and half of one at least."""
+    return _paid_down(subject, plan, "unpaid", plan.budget, plan.payment - 1)
+
+
+def unpaid_part(plan: Plan, number: int) -> Cohort:
+    """A part of the block `unpaid`, for one clause."""
+    block = plan.blocks["unpaid"]
+    size = block.size() // UNPAID_PARTS
+    return Cohort(block.start + number * size, block.start + (number + 1) * size)
 
 
 def _paid_down(subject: Subject, plan: Plan, name: str, left: int, to: int) -> int:
@@ -129,8 +153,11 @@ def _paid_down(subject: Subject, plan: Plan, name: str, left: int, to: int) -> i
 
 
 def _pay(subject: Subject, request: Request, block: Cohort) -> None:
-    cost = request.randomizer.epsilon
-    reply = subject.ask(request, block)
+    """Once: what was paid in this check is not asked for again."""
+    message, cost = codec.request_to_wire(request, block), request.randomizer.epsilon
+    if message.SerializeToString() in subject.answered:
+        return
+    reply = subject.send(message)
     if reply.code is not grpc.StatusCode.OK:
         raise Broken(f"{cost} was within the announced budget (is the agent fresh?), but: {reply.name}")
 

@@ -30,7 +30,7 @@ _UNKNOWN_KIND = b"\xc2\x3e\x00"  # field 1000 of a message, of length 0
 
 def _message(plan: Plan) -> pb.RandomizeRequest:
     """A request that would be answered; each clause spoils one thing of it."""
-    return codec.request_to_wire(plan.payment_of("spoiled", 1), Cohort(0, 1))
+    return codec.request_to_wire(plan.cheap("spoiled"), Cohort(0, 1))
 
 
 def queries(subject: Subject, plan: Plan) -> str:
@@ -74,11 +74,19 @@ def _number(numerator: str, denominator: str) -> query_pb2.Expression:
 
 def people(subject: Subject, plan: Plan) -> str:
     """People whom the party does not hold."""
-    payment, held = plan.payment_of("nobody", 1), plan.people
-    for cohort in (Cohort(held, held + 1), Cohort(held - 1, held + 1), Cohort(0, LARGEST_INDEX)):
+    payment, held = plan.cheap("nobody"), plan.people
+    far = (
+        "OUT_OF_RANGE UNKNOWN_INDEX",
+        "RESOURCE_EXHAUSTED WORK_REFUSED",
+    )  # so many would be too much work, too
+    for cohort, allowed in (
+        (Cohort(held, held + 1), far[:1]),
+        (Cohort(held - 1, held + 1), far[:1]),
+        (Cohort(0, LARGEST_INDEX), far),
+    ):
         if cohort.stop > held:
             reply = subject.ask(payment, cohort)
-            require_refused(f"people up to {cohort.stop} of {held}", reply, "OUT_OF_RANGE UNKNOWN_INDEX")
+            require_refused(f"people up to {cohort.stop} of {held}", reply, *allowed)
     for start, stop in ((2, 1), (0, LARGEST_INDEX + 1)):
         message = _message(plan)
         message.cohort.start, message.cohort.stop = start, stop
@@ -101,6 +109,16 @@ def epsilons(subject: Subject, plan: Plan) -> str:
         reply = subject.ask(plan.request("too much", "true", OneBitRandomizer(over)), Cohort(0, 1))
         require_refused(f"epsilon {over}, beyond what was announced", reply, _POLICY)
     return "zero, huge, and beyond the announced largest"
+
+
+def too_little(subject: Subject, plan: Plan) -> str:
+    """An epsilon that is less than the party allows, as a request and as a quote."""
+    if plan.smallest == 1:
+        return "not promised: requests may cost 1 nanonat"
+    message = codec.request_to_wire(plan.payment_of("too little", plan.smallest - 1), Cohort(0, 1))
+    for reply in (subject.send(message), subject.quote(message)):
+        require_refused(f"less than the {plan.smallest} nanonats that were announced", reply, _POLICY)
+    return f"below {plan.smallest} nanonats"
 
 
 def randomizers(subject: Subject, plan: Plan) -> str:
@@ -145,7 +163,7 @@ def collections(subject: Subject, plan: Plan) -> str:
         collection_id=plan.run,
         query="true",
         encoding=Encoding.count(),
-        epsilon=Epsilon(1000),
+        epsilon=Epsilon(max(1000, plan.smallest)),
         plan=NoisePlan.EACH_SERVER,
         servers=("a server", "that nobody named"),
         parties=(Contributor(plan.party, plan.people),),
@@ -172,5 +190,6 @@ CLAUSES = (
     Clause("C11", "an epsilon of zero, over 30, or over the announced largest is refused", epsilons),
     Clause("C12", "an unknown or impossible randomizer is refused", randomizers),
     Clause("C14", "an identifier of fewer than 16 or more than 64 bytes is refused", identifiers),
+    Clause("C26", "an epsilon below the announced smallest is refused", too_little),
     Clause("C23", "a collection by share servers that the party did not name is refused", collections),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -13,20 +13,23 @@ from localdp.errors import InvalidParameter, LocalDpError
 from parties import codec
 from parties.contract import (
     budget_clauses,
+    epoch_clauses,
     law_clauses,
+    load_clauses,
     quote_clauses,
     refusal_clauses,
     report_clauses,
     serving_clauses,
+    time_clauses,
 )
 from parties.contract.clause import Clause, Finding, Verdict
-from parties.contract.plan import Plan, plan_of
+from parties.contract.plan import Announced, Plan, plan_of
 from parties.contract.subject import Broken, Subject
 from parties.identity import Identity
 from parties.status import error_of
 from parties.wire.v1 import oracle_pb2 as pb
 
-SECONDS = 50.0
+SECONDS = 100.0
 CLAUSES: tuple[Clause, ...] = (
     *serving_clauses.FIRST,
     *report_clauses.CLAUSES,
@@ -34,6 +37,9 @@ CLAUSES: tuple[Clause, ...] = (
     *refusal_clauses.CLAUSES,
     *budget_clauses.CLAUSES,
     *quote_clauses.CLAUSES,
+    *time_clauses.CLAUSES,
+    *epoch_clauses.CLAUSES,
+    *load_clauses.CLAUSES,
     *serving_clauses.LAST,
 )
 
@@ -67,17 +73,21 @@ def check_contract(
     announce: Callable[[str], None] = lambda text: None,
     progress: Callable[[Clause], None] = lambda clause: None,
     seconds: float = SECONDS,
+    clauses: Sequence[Clause] = CLAUSES,
 ) -> Outcome:
-    """Check every clause; `announce` is told what will be spent before anything is."""
+    """Check every clause; `announce` is told what will be spent before anything is.
+
+    Those up to C25 rest on each other, and are checked together or not at all; each of the others stands for itself.
+    """
     with closing(Subject(target, identity, seconds)) as subject:
         described = _described(subject)
         try:
             plan = _plan(described)
         except Broken as broken:
-            return Outcome(target, "nothing", _without_a_plan(str(broken)))
+            return Outcome(target, "nothing", _without_a_plan(clauses, str(broken)))
         announce(plan.announcement())
         findings = []
-        for clause in CLAUSES:
+        for clause in clauses:
             progress(clause)
             findings.append(_checked(clause, subject, plan))
     return Outcome(target, plan.announcement(), tuple(sorted(findings, key=lambda finding: finding.clause)))
@@ -96,17 +106,27 @@ def _plan(described: pb.DescribeResponse) -> Plan:
         schema = codec.schema_from_wire(described.schema)
     except InvalidParameter as error:
         raise Broken(f"the schema is none: {error}") from None
-    amounts = described.budget_nanonats, described.largest_request_nanonats
-    return plan_of(described.name, schema, described.people, *amounts)
+    return plan_of(
+        Announced(
+            described.name,
+            schema,
+            described.people,
+            described.budget_nanonats,
+            described.largest_request_nanonats,
+            max(1, described.smallest_request_nanonats),
+            described.keep_seconds,
+            described.quantum_nanoseconds,
+        )
+    )
 
 
-def _without_a_plan(reason: str) -> tuple[Finding, ...]:
+def _without_a_plan(clauses: Sequence[Clause], reason: str) -> tuple[Finding, ...]:
     """An agent that describes itself absurdly breaks that clause; nothing else can be asked of it."""
     return tuple(
         Finding(clause.name, clause.sentence, "broken", reason, 0.0)
         if clause.name == "C03"
         else Finding(clause.name, clause.sentence, "not checked", "the agent's description is no use", 0.0)
-        for clause in sorted(CLAUSES, key=lambda clause: clause.name)
+        for clause in sorted(clauses, key=lambda clause: clause.name)
     )
 
 

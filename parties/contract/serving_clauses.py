@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import Any
 
 import grpc
@@ -79,6 +78,8 @@ def require_description(described: pb.DescribeResponse) -> None:
     for amount in (described.budget_nanonats, described.largest_request_nanonats):
         if not 0 < amount <= _LARGEST_AMOUNT:
             raise Broken(f"an epsilon is announced that is not within 1 .. {_LARGEST_AMOUNT} nanonats")
+    if described.smallest_request_nanonats > described.largest_request_nanonats:
+        raise Broken("the smallest request that is announced is larger than the largest")
     servers = list(described.share_servers)
     if len(servers) > _MOST_SERVERS or len(set(servers)) < len(servers):
         raise Broken(f"there are at most {_MOST_SERVERS} share servers, each with its own name")
@@ -88,18 +89,11 @@ def oversized(subject: Subject, plan: Plan) -> str:
     """A message over gRPC's limit of 4 MiB."""
     message = codec.request_to_wire(plan.requests["true"], plan.crowd)
     message.query.root.label = "x" * (LARGEST_MESSAGE_BYTES + 1)
-    with closing(_unbounded(subject)) as channel:
+    with subject.another_channel(("grpc.max_send_message_length", -1)) as channel:
         raw: Any = channel.unary_stream(f"/{_SERVICE.full_name}/Randomize")
         reply = subject.ended(_decoded(raw(message.SerializeToString(), timeout=subject.timeout)), 0)
     require_refused("a message over 4 MiB", reply, "RESOURCE_EXHAUSTED")
     return _still_up(subject, plan)
-
-
-def _unbounded(subject: Subject) -> grpc.Channel:
-    options = [("grpc.max_send_message_length", -1)]
-    if subject.identity is None:
-        return grpc.insecure_channel(subject.address, options=options)
-    return grpc.secure_channel(subject.address, subject.identity.channel_credentials(), options=options)
 
 
 class _decoded:  # noqa: N801

@@ -7,8 +7,9 @@ a deadline, and reports are unpacked by this library's own rules.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
@@ -28,6 +29,8 @@ from parties.wire.v1 import oracle_pb2 as pb
 from parties.wire.v1 import oracle_pb2_grpc
 
 CALL_SECONDS = 10.0
+PROMPT_SECONDS = 2.0  # for an answer of little work, whatever else the agent has been asked for
+_SHOWN = 60  # characters of a query
 DETAILS_KEY = "grpc-status-details-bin"  # where gRPC's conventions put a google.rpc.Status
 
 
@@ -43,7 +46,8 @@ class Reply:
     reason: str = ""  # of the google.rpc.ErrorInfo of our domain; empty without one
     text: str = ""
     parts: tuple[pb.RandomizeResponse, ...] = ()
-    price: int = 0  # that a quote told, in nanonats
+    told: pb.QuoteResponse = field(default_factory=pb.QuoteResponse)  # by a quote
+    seconds: float = 0.0  # that it took, as its caller saw it
 
     @property
     def name(self) -> str:
@@ -51,9 +55,19 @@ class Reply:
         return f"{self.code.name} {self.reason}".strip()
 
 
-def reply_of(failure: grpc.RpcError, parts: Iterable[pb.RandomizeResponse] = ()) -> Reply:
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What came for a request when it was first answered, and when that was."""
+
+    parts: tuple[pb.RandomizeResponse, ...]
+    at: float
+
+
+def reply_of(
+    failure: grpc.RpcError, parts: Iterable[pb.RandomizeResponse] = (), seconds: float = 0.0
+) -> Reply:
     """The reply of a call that failed."""
-    return Reply(failure.code(), _reason(failure), failure.details() or "", tuple(parts))
+    return Reply(failure.code(), _reason(failure), failure.details() or "", tuple(parts), seconds=seconds)
 
 
 def _reason(failure: grpc.RpcError) -> str:
@@ -80,18 +94,36 @@ class Subject:
         self.address = address
         self.identity = identity
         self.refusals: list[Reply] = []
+        self.answered: dict[bytes, Answered] = {}  # by the message that asked
         self.channel = open_channel(address, identity)
         self.stub: Any = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(self.channel)
         self._ends = time.monotonic() + seconds
+        self._longest = CALL_SECONDS
 
     def close(self) -> None:
         """Close the channel."""
         self.channel.close()
 
+    @contextmanager
+    def another_channel(self, *options: tuple[str, int]) -> Iterator[grpc.Channel]:
+        """A channel over a connection of its own."""
+        given = (("grpc.use_local_subchannel_pool", 1), *options)
+        with closing(open_channel(self.address, self.identity, options=given)) as channel:
+            yield channel
+
     @property
     def timeout(self) -> float:
         """What a call may take now."""
-        return min(CALL_SECONDS, max(0.001, self._ends - time.monotonic()))
+        return min(self._longest, max(0.001, self._ends - time.monotonic()))
+
+    @contextmanager
+    def hurried(self) -> Iterator[None]:
+        """In here calls have to end promptly."""
+        self._longest = PROMPT_SECONDS
+        try:
+            yield
+        finally:
+            self._longest = CALL_SECONDS
 
     @property
     def out_of_time(self) -> bool:
@@ -107,9 +139,10 @@ class Subject:
         """A call that is under way."""
         return self.stub.Randomize(codec.request_to_wire(request, cohort), timeout=self.timeout)
 
-    def ended(self, call: Any, people: int) -> Reply:
+    def ended(self, call: Any, people: int, began: float | None = None) -> Reply:
         """How the call ended; what goes beyond the reports of so many people is cut off."""
         parts: list[pb.RandomizeResponse] = []
+        began = time.monotonic() if began is None else began
         try:
             for part in call:
                 parts.append(part)
@@ -118,17 +151,21 @@ class Subject:
                     call.cancel()
                     break
         except grpc.RpcError as failure:
-            return self.refused(reply_of(failure, parts))
-        return Reply(grpc.StatusCode.OK, parts=tuple(parts))
+            return self.refused(reply_of(failure, parts, time.monotonic() - began))
+        return Reply(grpc.StatusCode.OK, parts=tuple(parts), seconds=time.monotonic() - began)
 
     def ask(self, request: Request, cohort: Cohort) -> Reply:
         """One request, to its end."""
-        return self.ended(self.began(request, cohort), cohort.size())
+        return self.send(codec.request_to_wire(request, cohort))
 
     def send(self, message: pb.RandomizeRequest) -> Reply:
-        """A message that no `Request` can express, to its end."""
+        """A message, which perhaps no `Request` can express, to its end."""
+        began = time.monotonic()
         people = max(0, message.cohort.stop - message.cohort.start)
-        return self.ended(self.stub.Randomize(message, timeout=self.timeout), people)
+        reply = self.ended(self.stub.Randomize(message, timeout=self.timeout), people, began)
+        if reply.code is grpc.StatusCode.OK:
+            self.answered.setdefault(message.SerializeToString(), Answered(reply.parts, began))
+        return reply
 
     def quote(self, message: pb.RandomizeRequest) -> Reply:
         """Whether a message would be answered."""
@@ -136,11 +173,12 @@ class Subject:
 
     def quoted(self, request: pb.QuoteRequest) -> Reply:
         """How a call of Quote ended."""
+        began = time.monotonic()
         try:
             told = self.stub.Quote(request, timeout=self.timeout)
         except grpc.RpcError as failure:
-            return self.refused(reply_of(failure))
-        return Reply(grpc.StatusCode.OK, price=told.epsilon_nanonats)
+            return self.refused(reply_of(failure, seconds=time.monotonic() - began))
+        return Reply(grpc.StatusCode.OK, told=told, seconds=time.monotonic() - began)
 
     def refused(self, reply: Reply) -> Reply:
         """Remember a refusal: what all of them said is looked at in the end."""
@@ -155,7 +193,9 @@ class Subject:
 def unpacked(request: Request, cohort: Cohort, reply: Reply) -> Reports:
     """The reports of a reply, each part of the right length, as many as people were asked."""
     if reply.code is not grpc.StatusCode.OK:
-        raise Broken(f"{request.randomizer.canonical} of {request.query} was refused: {reply.name}")
+        raise Broken(
+            f"{request.randomizer.canonical} of {request.query[:_SHOWN]} was refused: {reply.name}"
+        )
     came = sum(part.reports for part in reply.parts)
     if came != cohort.size() or any(part.reports == 0 for part in reply.parts):
         raise Broken(f"{cohort.size()} people were asked, and {came} reports came, or an empty part")

@@ -31,7 +31,7 @@ class SharePeer:
         """HOST:PORT or HOST:PORT#KEY."""
         address, mark, key = text.partition("#")
         if mark and not _KEY.fullmatch(key):
-            raise InvalidParameter(f"the key of a share server is {2 * KEY_BYTES} hexadecimal digits")
+            raise InvalidParameter(f"a key behind '#' is {2 * KEY_BYTES} hexadecimal digits")
         return cls(address, bytes.fromhex(key) if mark else None)
 
 

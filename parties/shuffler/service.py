@@ -21,7 +21,7 @@ from localdp.errors import DeadlineMissed, InvalidParameter, PolicyRefused
 from localdp.oracles.shuffler import Promise, Shuffler
 from localdp.sharing.collection import LONGEST_NAME
 from parties import codec
-from parties.agent.service import reports_per_part
+from parties.agent.plan import reports_per_part
 from parties.identity import peer_name
 from parties.observability.observer import Observer
 from parties.status import answering, streaming

@@ -10,7 +10,9 @@ import resource
 
 from localdp.errors import InvalidParameter
 
-PER_HOSTED_AGENT = 8  # its port, its caller, its ledger with two companions, and what it uploads through
+PER_HOSTED_AGENT = (
+    9  # its port, its caller, its ledger with two companions and a lock, and what it uploads through
+)
 PER_DIALLED_AGENT = 2
 USUAL = 256  # whatever else a process has open
 

@@ -17,6 +17,7 @@ from localdp.experiments.cheating import CheatingParty
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
 from localdp.oracles.shuffler import Promise, Shuffler
+from localdp.randomness.keys import derive_key
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.share_server import ShareServer
 from parties.agent.ledger import SqliteLedger
@@ -57,10 +58,16 @@ class AgentRole:
     cheats: bool = False  # sends what suits it, instead of what its records say
     kind: str = "agent"
 
+    @property
+    def chain_key(self) -> bytes:
+        """The key of its ledger's chain."""
+        return derive_key(bytes.fromhex(self.secret), b"ledger chain")
+
     def build(self) -> Party:
         """The party behind the service, with its durable ledger."""
         records = load_records(Path(self.records))
-        ledger = SqliteLedger(Path(self.ledger), records.people, Epsilon(self.budget_nanonats))
+        budget = Epsilon(self.budget_nanonats)
+        ledger = SqliteLedger(Path(self.ledger), records.people, budget, chain_key=self.chain_key)
         policy = Policy(largest_epsilon=Epsilon(self.largest_request_nanonats))
         kind = CheatingParty if self.cheats else Party
         return kind(self.name, records, bytes.fromhex(self.secret), ledger, policy)
