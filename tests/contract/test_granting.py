@@ -43,10 +43,11 @@ PEOPLE = 300
 PARTIES = 3
 EVERYBODY = Cohort(0, PEOPLE)
 TWO = ONE * 2
+GENEROUS = Policy(largest_epsilon=ONE * 10)
 Ways = dict[str, Callable[[Any, Any], object]]
 
 REFUSALS: dict[str, tuple[type[LocalDpError], Epsilon, Policy]] = {
-    "too little is left": (BudgetExhausted, ONE, Policy()),
+    "too little is left": (BudgetExhausted, ONE, GENEROUS),
     "too much at once": (PolicyRefused, ONE * 10, Policy(largest_epsilon=ONE)),
 }
 WAYS: Ways = {
@@ -60,7 +61,7 @@ def parties_with(refusing: int, budget: Epsilon, policy: Policy) -> list[Party]:
     """Three parties, of which one has this budget and this policy, and the others plenty."""
     made = []
     for number, records in enumerate(dealt(people(PEOPLE), PARTIES)):
-        limit, rules = (budget, policy) if number == refusing else (ONE * 10, Policy())
+        limit, rules = (budget, policy) if number == refusing else (ONE * 10, GENEROUS)
         ledger = MemoryLedger(records.people, limit)
         made.append(Party(f"party-{number}", records, KEYRING.party(number), ledger, rules))
     return made
@@ -104,7 +105,7 @@ def test_without_the_question_the_others_would_have_paid(
     for module in ("localdp.oracles.lr", "localdp.oracles.shared"):
         monkeypatch.setattr(f"{module}.require_granted", lambda *_: None)
     monkeypatch.setattr(RemoteParties, "_require_granted", lambda *_: None)
-    parties = parties_with(2, ONE, Policy())
+    parties = parties_with(2, ONE, GENEROUS)
     with reached(place, parties) as (lr, shares), pytest.raises(BudgetExhausted, match=r"^party party-2: "):
         WAYS[way](lr, shares)
     assert spent(parties)[0] > 0
@@ -112,7 +113,7 @@ def test_without_the_question_the_others_would_have_paid(
 
 @pytest.mark.parametrize("place", ["in process", "grpc"])
 def test_where_all_are_willing_everybody_pays_once_and_a_repetition_is_free(place: str) -> None:
-    parties = parties_with(0, ONE, Policy())
+    parties = parties_with(0, ONE, GENEROUS)
     with reached(place, parties) as (lr, _):
         first, second = (np.concatenate(list(lr.reports(request(), EVERYBODY))) for _ in range(2))
         assert (first == second).all()  # also at the party that has nothing left
@@ -147,7 +148,7 @@ def test_everybody_is_asked_once_before_anybody_answers_and_one_alone_is_not_ask
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Listening, "heard", [], raising=False)
-    with served(parties_with(0, ONE * 10, Policy()), wrap_agent=Listening) as federation:
+    with served(parties_with(0, ONE * 10, GENEROUS), wrap_agent=Listening) as federation:
         list(federation.remote.reports(request(), EVERYBODY))
         assert Listening.heard == ["quote"] * PARTIES + ["randomize"] * PARTIES
         Listening.heard.clear()
@@ -156,7 +157,7 @@ def test_everybody_is_asked_once_before_anybody_answers_and_one_alone_is_not_ask
 
 
 def test_a_party_that_knows_no_quotes_is_taken_to_be_willing() -> None:
-    parties = parties_with(2, ONE, Policy())
+    parties = parties_with(2, ONE, GENEROUS)
 
     def agent(one: Party, addresses: dict[str, str]) -> AgentService:
         return (AgentService if one is parties[0] else Older)(one, addresses)
@@ -177,7 +178,7 @@ class SpentMeanwhile(MemoryLedger):
 
 @pytest.mark.parametrize("place", ["in process", "grpc"])
 def test_what_somebody_else_spends_in_between_fails_as_if_nobody_had_asked(place: str) -> None:
-    parties = parties_with(2, ONE, Policy())
+    parties = parties_with(2, ONE, GENEROUS)
     parties[2].ledger = SpentMeanwhile(parties[2].people, Epsilon(1))
     with reached(place, parties) as (lr, _), pytest.raises(BudgetExhausted, match=r"^party party-2: "):
         list(lr.reports(request(), EVERYBODY))
@@ -186,7 +187,7 @@ def test_what_somebody_else_spends_in_between_fails_as_if_nobody_had_asked(place
 
 def one_person_is_poor() -> list[Party]:
     """Of the last party the last person has nothing left."""
-    parties = parties_with(2, TWO, Policy())
+    parties = parties_with(2, TWO, GENEROUS)
     last = parties[2].people
     parties[2].ledger.charge(Charge(b"before", b"records", Cohort(last - 1, last), TWO, "a test"))
     return parties
@@ -230,7 +231,7 @@ def test_shares_that_are_carried_are_asked_about_before_anybody_seals() -> None:
 
 
 def test_parties_that_dial_in_are_asked_too() -> None:
-    parties = parties_with(2, ONE, Policy())
+    parties = parties_with(2, ONE, GENEROUS)
     with relayed(parties) as (relay, _), closing(RemoteParties(relay.peers())) as remote:
         with pytest.raises(BudgetExhausted, match=r"^party party-2: "):
             LocalOracle(remote, TWO, SeededSource(1)).answer(["smoker"])
@@ -240,7 +241,7 @@ def test_parties_that_dial_in_are_asked_too() -> None:
 
 @pytest.mark.parametrize("place", ["in process", "grpc"])
 def test_a_shuffler_tells_nobody_which_party_refused(place: str) -> None:
-    parties = parties_with(1, ONE, Policy())
+    parties = parties_with(1, ONE, GENEROUS)
     with reached(place, parties) as (lr, _), pytest.raises(BudgetExhausted) as refused:
         list(Shuffler(lr, SeededSource(4)).reports(request(epsilon=TWO), EVERYBODY))
     assert "party-" not in str(refused.value) and refused.value.__suppress_context__

@@ -1,6 +1,7 @@
 """What every ledger promises: Definition 12.3, whole charges, and free replays."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger
 from localdp.cohorts import Cohort, Split
-from localdp.errors import BudgetExhausted, RecordsChanged, UnknownIndex
-from parties.agent.ledger import SqliteLedger
+from localdp.errors import BudgetExhausted, PolicyRefused, RequestExpired, UnknownIndex
+from tests.support.ledgers import sqlite_ledger
 
 PEOPLE = 10
 TENTH = Epsilon.requested("0.1")
@@ -21,17 +22,17 @@ Open = Callable[[Epsilon], Ledger]
 def open_ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
     if request.param == "memory":
         return lambda limit: MemoryLedger(PEOPLE, limit)
-    return lambda limit: SqliteLedger(tmp_path / "ledger", PEOPLE, limit)
+    return lambda limit: sqlite_ledger(tmp_path / "ledger", PEOPLE, limit)
 
 
 def charge(
     request: bytes,
     cohort: Cohort,
     cost: Epsilon = TENTH,
-    records: bytes = b"records",
+    epoch: int = 1,
     caller: str = "analyst",
 ) -> Charge:
-    return Charge(request, records, cohort, cost, "a test", caller)
+    return Charge(request, b"records", cohort, cost, "a test", caller, epoch=epoch)
 
 
 def test_a_charge_is_booked_for_everybody_in_the_cohort_and_nobody_else(open_ledger: Open) -> None:
@@ -80,13 +81,33 @@ def test_parts_of_a_split_are_charged_apart(open_ledger: Open) -> None:
     assert (ledger.spent() == TENTH.nanonats).all()
 
 
-def test_a_request_is_not_answered_again_from_other_records(open_ledger: Open) -> None:
+def test_a_request_is_not_answered_again_in_another_epoch(open_ledger: Open) -> None:
     ledger = open_ledger(Epsilon.requested(1))
     ledger.charge(charge(b"a", Cohort(0, 3)))
     for cohort in (Cohort(0, 3), Cohort(5, 6)):
-        with pytest.raises(RecordsChanged):
-            ledger.charge(charge(b"a", cohort, records=b"others"))
+        with pytest.raises(RequestExpired):
+            ledger.charge(charge(b"a", cohort, epoch=2))
     assert ledger.spent().sum() == 3 * TENTH.nanonats
+
+
+def test_whether_a_record_changed_makes_no_difference(open_ledger: Open) -> None:
+    ledger = open_ledger(Epsilon.requested(1))
+    first = charge(b"a", Cohort(0, 3))
+    ledger.charge(first)
+    assert not ledger.charge(replace(first, records=b"others"))
+    assert ledger.charge(replace(first, records=b"others", cohort=Cohort(0, 4)))
+
+
+def test_what_one_request_makes_a_ledger_remember_is_bounded(open_ledger: Open) -> None:
+    ledger = open_ledger(Epsilon.requested(1))
+    splits = [Cohort(0, PEOPLE, Split(number.to_bytes(16, "big"), 2, 0)) for number in range(65)]
+    for number, split in enumerate(splits[:64]):
+        ledger.charge(charge(b"a", split, caller=f"caller {number}"))
+    with pytest.raises(PolicyRefused, match="64 different splits"):
+        ledger.charge(charge(b"a", splits[64], caller="caller 64"))
+    assert not ledger.charge(charge(b"a", splits[0], caller="caller 0"))  # what was heard stays free
+    assert ledger.charge(charge(b"b", splits[64]))
+    ledger.charge(charge(b"a", Cohort(0, PEOPLE), caller="caller 64"))
 
 
 def test_people_whom_the_party_does_not_hold_are_refused(open_ledger: Open) -> None:

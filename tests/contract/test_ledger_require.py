@@ -13,27 +13,26 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger
 from localdp.cohorts import Cohort, Split
 from localdp.errors import LocalDpError
-from parties.agent.ledger import SECONDS_PER_DAY, SqliteLedger
+from parties.agent.ledger import SECONDS_PER_DAY
 from parties.federated.views import LedgerOfSome, Some
 from parties.observability.observer import Observer, WatchedLedger
+from tests.support.ledgers import sqlite_ledger
 
 PEOPLE = 12
-OWNERS = np.arange(PEOPLE) // 3
 LIMIT, TENTH = Epsilon.requested(1), Epsilon.requested("0.1")
 STEPS = 300
 Make = Callable[[Path], Ledger]
 
 
 def _watched(path: Path) -> Ledger:
-    return WatchedLedger(SqliteLedger(path, PEOPLE, LIMIT), Observer("agent", "north"))
+    return WatchedLedger(sqlite_ledger(path, PEOPLE, LIMIT), Observer("agent", "north"))
 
 
 LEDGERS: dict[str, Make] = {
     "memory": lambda path: MemoryLedger(PEOPLE, LIMIT),
-    "memory by owner": lambda path: MemoryLedger(4, LIMIT, OWNERS),
-    "sqlite": lambda path: SqliteLedger(path, PEOPLE, LIMIT),
-    "sqlite by owner": lambda path: SqliteLedger(path, 4, LIMIT, owners=OWNERS),
-    "sqlite by day": lambda path: SqliteLedger(
+    "sqlite": lambda path: sqlite_ledger(path, PEOPLE, LIMIT),
+    "sqlite that forgets": lambda path: sqlite_ledger(path, PEOPLE, LIMIT, remembered_bytes=1),
+    "sqlite by day": lambda path: sqlite_ledger(
         path, PEOPLE, LIMIT, limit_per_day=TENTH * 3, clock=lambda: 10**9
     ),
     "watched": _watched,
@@ -41,7 +40,7 @@ LEDGERS: dict[str, Make] = {
 
 
 def charges(seed: int) -> Iterator[Charge]:
-    """New and repeated requests of all kinds that a ledger refuses: too much, too late, of other records, a lost key."""
+    """New and repeated requests of all kinds that a ledger refuses: too much, too late, of another epoch, a lost key."""
     random = np.random.default_rng(seed)
     for _ in range(STEPS):
         start, stop = sorted(int(edge) for edge in random.integers(0, PEOPLE + 2, 2))
@@ -50,13 +49,14 @@ def charges(seed: int) -> Iterator[Charge]:
         request = b"%d" % random.integers(40)
         yield Charge(
             request,
-            b"records" if random.random() < 0.9 else b"others",
+            b"records",
             Cohort(start, stop, seeded if random.random() < 0.3 else None),
             Epsilon(10**7 * (1 + request[0] % 20)),
             "a test",
             "analyst" if random.random() < 0.8 else "auditor",
             f"key-{int(random.integers(2))}",
             None if random.random() < 0.5 else frozenset({f"key-{int(random.integers(2))}"}),
+            1 if random.random() < 0.9 else 2,
         )
 
 
@@ -94,12 +94,12 @@ def test_a_charge_is_refused_exactly_if_it_was_foretold_and_in_the_same_words(
 ) -> None:
     path = tmp_path / "ledger.db"
     ended = require_agreement(LEDGERS[kind](path), path, seed)
-    assert ended == {"", "BudgetExhausted", "RecordsChanged", "KeyRetired", "UnknownIndex"}
+    assert ended == {"", "BudgetExhausted", "RequestExpired", "KeyRetired", "UnknownIndex"}
 
 
 def test_what_is_foretold_moves_with_the_day(tmp_path: Path) -> None:
     path, now = tmp_path / "ledger.db", [10**9]
-    ledger = SqliteLedger(path, PEOPLE, LIMIT, limit_per_day=TENTH, clock=lambda: now[0])
+    ledger = sqlite_ledger(path, PEOPLE, LIMIT, limit_per_day=TENTH, clock=lambda: now[0])
     first, second = (Charge(name, b"records", Cohort(0, 3), TENTH, "a test") for name in (b"1", b"2"))
     ledger.charge(first)
     assert outcome(lambda: ledger.require(second))[0] == "BudgetExhausted"
@@ -111,7 +111,7 @@ def test_what_is_foretold_moves_with_the_day(tmp_path: Path) -> None:
 
 def test_what_another_process_spent_is_foretold(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    one, other = (SqliteLedger(path, PEOPLE, LIMIT) for _ in range(2))
+    one, other = (sqlite_ledger(path, PEOPLE, LIMIT) for _ in range(2))
     asked = Charge(b"2", b"records", Cohort(0, 3), TENTH, "a test")
     one.require(asked)
     other.charge(Charge(b"1", b"records", Cohort(0, PEOPLE), LIMIT, "a test"))
@@ -150,11 +150,11 @@ class _NewRequest(MemoryLedger):
     """Broken: does not know what was paid."""
 
     def require(self, charge: Charge) -> None:
-        self._accounts._taken, taken = {}, self._accounts._taken
+        self._accounts._requests, requests = {}, self._accounts._requests
         try:
             super().require(charge)
         finally:
-            self._accounts._taken = taken
+            self._accounts._requests = requests
 
 
 @pytest.mark.parametrize("broken", [_Blind, _Charging, _NewRequest])

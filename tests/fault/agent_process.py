@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger, Receipt
 from localdp.oracles.party import Party
-from parties.agent import service
+from parties.agent import plan
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.serving import start_server
 from parties.simulation.roles import AgentRole, role_from_line
@@ -47,6 +47,9 @@ class DyingLedger:
 
     def require(self, charge: Charge) -> None:
         self._ledger.require(charge)
+
+    def was_heard(self, charge: Charge) -> bool:
+        return self._ledger.was_heard(charge)
 
     def spent(self) -> NDArray[np.int64]:
         return self._ledger.spent()
@@ -115,7 +118,7 @@ async def _serve(variant: str, life: str, role: AgentRole, port: int) -> None:
     if variant == "charge-after-reply":
         kind, party.ledger = ChargeAfterReplyService, OwedLedger(party.ledger)
     if port:
-        service.PEOPLE_PER_PART = 8
+        plan.PEOPLE_PER_PART = 8
     server, bound = await start_server(
         "127.0.0.1", port, [(SERVICE_NAME, kind(party, role.share_servers).register)]
     )

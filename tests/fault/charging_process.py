@@ -16,13 +16,13 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort
 from localdp.errors import LocalDpError
-from parties.agent.ledger import SqliteLedger
+from tests.support.ledgers import sqlite_ledger
 
 
 def main() -> None:
     """Charge until refused."""
     path, people, limit, name = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-    ledger = SqliteLedger(path, people, Epsilon(limit))
+    ledger = sqlite_ledger(path, people, Epsilon(limit))
     if len(sys.argv) > 5:
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[5]), resource.RLIM_INFINITY))
     print("ready", flush=True)

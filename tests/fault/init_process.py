@@ -21,13 +21,23 @@ from types import FrameType
 from typing import Any
 
 from localdp.errors import LocalDpError
-from parties.agent import run
+from parties.agent import state
 from parties.agent.config import AgentConfig, load_config
 from parties.agent.unfinished import MARK
 
 _WATCHED = {
-    str(Path(run.__file__).with_name(f"{name}.py"))
-    for name in ("run", "unfinished", "secret_file", "people", "ledger")
+    str(Path(state.__file__).with_name(f"{name}.py"))
+    for name in (
+        "state",
+        "epochs",
+        "unfinished",
+        "secret_file",
+        "people",
+        "ledger",
+        "chain",
+        "mark",
+        "opening",
+    )
 }
 
 
@@ -46,7 +56,7 @@ def _make_and_die(config: AgentConfig, lines: int) -> None:
         return trace
 
     sys.settrace(trace)
-    run.init_storage(config)
+    state.init_storage(config)
 
 
 def _was_killed(config: AgentConfig, lines: int) -> bool:
@@ -61,7 +71,7 @@ def _was_killed(config: AgentConfig, lines: int) -> bool:
 
 def _runs(config: AgentConfig) -> bool:
     try:
-        run.party_of(config).ledger.close()  # type: ignore[attr-defined]
+        state.AgentState(config).close()
     except LocalDpError:
         return False
     return True
@@ -73,10 +83,10 @@ def main() -> None:
     while _was_killed(config, lines):
         names = {path.name for path in config.storage.iterdir()} if config.storage.exists() else set[str]()
         found[" ".join(sorted(name for name in names if not name.endswith(("-wal", "-shm"))))] += 1
-        whole = MARK not in names and run.LEDGER_NAME in names
+        whole = MARK not in names and state.LEDGER_NAME in names
         assert _runs(config) == whole, names
         if not whole:
-            run.init_storage(config)
+            state.init_storage(config)
         assert _runs(config) and MARK not in os.listdir(config.storage)
         shutil.rmtree(config.storage)
         lines += step

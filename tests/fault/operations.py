@@ -78,7 +78,7 @@ class Rotate:
 
 @dataclass(frozen=True)
 class ChangeRecords:
-    """The owner of the data replaces them, and starts the agents again."""
+    """The owner of the data replaces them, opens an epoch, and starts the agents again."""
 
     table: int
 

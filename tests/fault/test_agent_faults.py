@@ -212,6 +212,9 @@ class _Context:
     def __init__(self, left: float | None, cancelled: bool = False) -> None:
         self._left, self._cancelled = left, cancelled
 
+    def auth_context(self) -> dict[str, list[bytes]]:
+        return {}
+
     def time_remaining(self) -> float | None:
         return self._left
 
@@ -230,7 +233,7 @@ def test_work_is_begun_only_for_a_caller_who_still_waits(context: Any, begun: bo
     async def work() -> None:
         service = AgentService(party(people(2)), {})
         try:
-            await service._work(context, lambda: done.append(True))
+            await service._desk.step(context, lambda: done.append(True), 0.0, lambda seconds: None)
         finally:
             await service.close()
 

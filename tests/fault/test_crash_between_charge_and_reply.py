@@ -16,10 +16,10 @@ from localdp.accounting.ledger import MemoryLedger
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, Unreachable
 from localdp.oracles.party import Request
-from parties.agent.ledger import SqliteLedger
 from parties.coordinator import Peer, RemoteParties
 from parties.simulation.roles import AgentRole, role_to_line, save_records
 from tests.support.federations import KEYRING, party, people, request
+from tests.support.ledgers import sqlite_ledger
 from tests.support.processes import Stage, module, read_line, stage, wait_until
 
 PEOPLE = 200
@@ -76,7 +76,7 @@ def check_crash_between_charge_and_reply(variant: str, directory: Path) -> None:
     unkilled = party(people(PEOPLE), ledger=MemoryLedger(PEOPLE, COST), budget=COST)
     expected = [bool(bit) for bit in unkilled.randomize(ASKED, EVERYBODY)]
     assert retried == [expected, expected], "the retried request got another report"
-    with closing(SqliteLedger(Path(role.ledger), PEOPLE, COST)) as ledger:
+    with closing(sqlite_ledger(Path(role.ledger), PEOPLE, COST, chain_key=role.chain_key)) as ledger:
         assert np.array_equal(ledger.spent(), np.full(PEOPLE, COST.nanonats)), (
             "charged more or less than once"
         )

@@ -22,12 +22,11 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.errors import LocalDpError
 from parties import codec
-from parties.agent.ledger import SqliteLedger
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.wire.v1 import oracle_pb2 as pb
 from tests.fault.fuzzing import hostile, noise, valid_contributions, valid_requests
 from tests.support.federations import loopback, party, people
-from tests.support.ledgers import entries_in, spent_by_day
+from tests.support.ledgers import entries_in, spent_by_day, sqlite_ledger
 
 PEOPLE = 40
 BUDGET = Epsilon.requested(30) * 100
@@ -138,7 +137,7 @@ class Victim:
 @contextmanager
 def a_victim(path: Path) -> Iterator[Victim]:
     """An agent for as long as it is needed."""
-    with closing(SqliteLedger(path, PEOPLE, BUDGET)) as ledger, loopback() as threads:
+    with closing(sqlite_ledger(path, PEOPLE, BUDGET)) as ledger, loopback() as threads:
         asked = party(people(PEOPLE), ledger=ledger, budget=Epsilon.requested(3))
         address = threads.serve(SERVICE_NAME, AgentService(asked, {"server-0": "127.0.0.1:1"}))
         with grpc.insecure_channel(address) as channel:
@@ -182,7 +181,7 @@ def check_bombardment(path: Path, rounds: Sequence[tuple[str, Iterator[bytes]]])
             assert ends["answered"] or method == "Contribute"
             assert victim.describes_itself()
         spent = victim.spent()
-    with closing(SqliteLedger(path, PEOPLE, BUDGET)) as ledger:
+    with closing(sqlite_ledger(path, PEOPLE, BUDGET)) as ledger:
         assert (ledger.spent() == spent).all()
         assert int(spent.max()) > 0
 

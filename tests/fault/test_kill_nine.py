@@ -66,7 +66,9 @@ class Campaign:
         """A running agent that dies after so many steps: its process id, and a stub."""
         records = str(self.directory / "records.npz")
         limit = BUDGET.nanonats
-        role = AgentRole("party-0", KEYRING.party(0).hex(), records, str(self.ledger), limit, limit, {})
+        self.role = role = AgentRole(
+            "party-0", KEYRING.party(0).hex(), records, str(self.ledger), limit, limit, {}
+        )
         job = {"role": role_to_line(role), "variant": self.variant, "steps": steps}
         assert self.nursery.stdin is not None
         self.nursery.stdin.write((json.dumps(job) + "\n").encode())
@@ -104,7 +106,8 @@ class Campaign:
         for one in REQUESTS:
             expected = tuple(bool(bit) for bit in unkilled.randomize(one, EVERYBODY))
             assert self.heard.get(one.request_id, {expected}) == {expected}, "two different reports"
-        spent = sum(spent_by_day(entries_in(self.ledger), PEOPLE).values(), np.zeros(PEOPLE, np.int64))
+        entries = entries_in(self.ledger, self.role.chain_key)
+        spent = sum(spent_by_day(entries, PEOPLE).values(), np.zeros(PEOPLE, np.int64))
         assert int(spent.max()) <= BUDGET.nanonats, "more was spent than the budget"
         assert len(self.heard) * COST.nanonats <= int(spent.min()), (
             "something was answered that was not charged"

@@ -22,7 +22,7 @@ from parties.rounds.liveness import enrol_peers
 from parties.rounds.round import Rounds
 from parties.simulation.roles import AgentRole, role_to_line, save_records
 from tests.support.federations import KEYRING, party, people, request
-from tests.support.ledgers import entries_in
+from tests.support.ledgers import charges_in
 from tests.support.processes import PATIENCE_SECONDS, Stage, module, read_line, stage, wait_until
 from tests.support.rounds import nobody
 
@@ -65,7 +65,7 @@ def role_in(directory: Path) -> AgentRole:
 
 
 def require_one_charge(role: AgentRole) -> None:
-    charges = [entry.charge for entry in entries_in(Path(role.ledger))]
+    charges = charges_in(Path(role.ledger), role.chain_key)
     assert [(charge.cohort, charge.cost) for charge in charges] == [(EVERYBODY, COST)]
 
 

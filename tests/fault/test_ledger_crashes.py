@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import random
+import shutil
 from contextlib import ExitStack, closing
 from pathlib import Path
 from subprocess import Popen
 
+import pytest
+
 from localdp.accounting.epsilon import Epsilon
-from parties.agent.ledger import SqliteLedger
+from localdp.errors import StorageFailed
+from tests.support.ledgers import sqlite_ledger
 from tests.support.processes import Stage, module, read_line, stage
 
 NAT = 10**9
@@ -17,7 +22,7 @@ RACERS = 4
 
 def spent(path: Path) -> list[int]:
     """What a process that opens the file now finds, in nats."""
-    with closing(SqliteLedger(path, PEOPLE, Epsilon(NAT))) as ledger:
+    with closing(sqlite_ledger(path, PEOPLE, Epsilon(NAT))) as ledger:
         return [int(nanonats) // NAT for nanonats in ledger.spent()]
 
 
@@ -79,3 +84,43 @@ def test_on_a_full_disk_the_ledger_refuses_and_keeps_what_it_granted(tmp_path: P
     granted = said.count("granted")
     assert granted > 0
     assert spent(path)[0] in (granted, granted + 1)
+
+
+@pytest.mark.nightly
+def test_through_many_kills_and_copies_no_budget_is_spent_twice(tmp_path: Path) -> None:
+    state, copy, granted = tmp_path / "state", tmp_path / "copy", 0
+    state.mkdir()
+    choice = random.Random(5)  # noqa: S311 - it chooses moments
+    with stage(tmp_path) as made, ExitStack() as stack:
+        for turn in range(60):
+            process = ready(stack, made, state / "ledger", 10**6, f"victim {turn}")
+            begin(process)
+            for _ in range(choice.randrange(1, 12)):
+                assert read_line(process) == "granted\n"
+                granted += 1
+            if turn % 5 == 0:
+                shutil.rmtree(copy, ignore_errors=True)
+                shutil.copytree(state, copy)  # while it charges
+            process.kill()
+            process.wait()
+            granted += words(process).count("granted")
+            assert granted <= spent(state / "ledger")[0] <= granted + turn + 1
+            if turn % 5 == 1:
+                put_back(copy, state)
+    assert granted > 200
+
+
+def put_back(copy: Path, state: Path) -> None:
+    """The ledger of an older copy, with and without its log, is refused; then the newest is put back."""
+    for names in (("ledger", "ledger-wal"), ("ledger",)):
+        aside = state.with_name("aside")
+        shutil.copytree(state, aside)
+        for name in ("ledger", "ledger-wal", "ledger-shm"):
+            (state / name).unlink(missing_ok=True)
+        for name in names:
+            if (copy / name).exists():
+                shutil.copy(copy / name, state / name)
+        with pytest.raises(StorageFailed):
+            spent(state / "ledger")
+        shutil.rmtree(state)
+        aside.rename(state)

@@ -30,7 +30,7 @@ from parties.status import error_of
 from parties.wire.v1 import collection_pb2, oracle_pb2_grpc, query_pb2
 from parties.wire.v1 import oracle_pb2 as pb
 from tests.support.federations import KEYRING, ONE, Loopback, collection_of, loopback, people, request
-from tests.support.ledgers import entries_in
+from tests.support.ledgers import charges_in, entries_in, sqlite_ledger
 
 PEOPLE = 40
 LARGEST = Epsilon.requested(2)
@@ -71,7 +71,7 @@ def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Agent]]:
 
 def _agent(threads: Loopback, directory: Path, records: Records) -> tuple[Agent, SqliteLedger]:
     path = directory / records.fingerprint().hex()
-    ledger = SqliteLedger(path, PEOPLE, BUDGET)
+    ledger = sqlite_ledger(path, PEOPLE, BUDGET)
     party = Party("party-0", records, KEYRING.party(0), ledger, Policy(largest_epsilon=LARGEST))
     service = AgentService(party, {"server-0": "127.0.0.1:1", "server-1": "127.0.0.1:1"})
     channel = grpc.insecure_channel(threads.serve(SERVICE_NAME, service))
@@ -174,7 +174,7 @@ def test_fields_that_nobody_knows_change_nothing_of_what_is_charged(agents: list
         raw = codec.request_to_wire(asked, Cohort(0, 1)).SerializeToString() + claim
         replies = [*agent.channel.unary_stream(f"/{SERVICE_NAME}/Randomize")(raw, timeout=20)]
         assert replies
-        assert entries_in(agent.ledger)[-1].charge.cost == asked.randomizer.epsilon > ONE
+        assert charges_in(agent.ledger)[-1].cost == asked.randomizer.epsilon > ONE
 
 
 COHORTS: dict[str, tuple[Edit, str]] = {
@@ -313,6 +313,9 @@ class _NoLedger:
     def require(self, charge: object) -> None:
         raise AssertionError
 
+    def was_heard(self, charge: object) -> bool:
+        raise AssertionError
+
     def spent(self) -> Any:
         return np.zeros(PEOPLE, np.int64)
 
@@ -380,5 +383,5 @@ def test_an_empty_cohort_leaves_no_trace_however_often_it_is_asked(agents: list[
 
 def test_a_ledger_of_an_agent_under_attack_is_opened_again(agents: list[Agent]) -> None:
     for agent in agents:
-        with closing(SqliteLedger(agent.ledger, PEOPLE, BUDGET)) as ledger:
+        with closing(sqlite_ledger(agent.ledger, PEOPLE, BUDGET)) as ledger:
             assert int(ledger.spent().max()) <= BUDGET.nanonats

@@ -34,7 +34,7 @@ from tests.support.broken_parties import (
     does_not_sync,
     forgets,
     fresh_coins,
-    ignores_records,
+    ignores_epochs,
 )
 
 MANY, PARTS = 10_000, 10
@@ -87,7 +87,7 @@ def test_no_sequence_among_ten_thousand_breaks_the_promise(in_memory: Path, part
         (does_not_sync, "not charged"),
         (cheap_memory, "not charged"),
         (fresh_coins, "two different reports"),
-        (ignores_records, "two different reports"),
+        (ignores_epochs, "two different reports"),
         (day_by_wall_clock, "than a day's budget"),
     ],
 )

@@ -22,10 +22,11 @@ from localdp.errors import (
     DeadlineMissed,
     KeyRetired,
     LocalDpError,
-    RecordsChanged,
+    RequestExpired,
     StorageFailed,
     Unreachable,
 )
+from localdp.oracles.epoch import Epoch
 from localdp.oracles.party import Party, Request
 from localdp.oracles.policy import Policy
 from localdp.oracles.secrets import Secrets
@@ -48,12 +49,12 @@ from tests.fault.operations import (
     Together,
 )
 from tests.support.federations import KEYRING, people
-from tests.support.ledgers import Clock, entries_in, spent_by_day
+from tests.support.ledgers import CHAIN_KEY, Clock, entries_in, spent_by_day
 
 BUDGET = Epsilon.requested("3.5")
 PER_DAY = Epsilon.requested("1.5")
 RECORDS = tuple(people(PEOPLE + shift).slice(shift, PEOPLE + shift) for shift in range(TABLES))
-REFUSALS = (BudgetExhausted, RecordsChanged, KeyRetired, StorageFailed)
+REFUSALS = (BudgetExhausted, RequestExpired, KeyRetired, StorageFailed)
 LOSSES = (Crash, Unreachable, DeadlineMissed)
 
 
@@ -65,6 +66,7 @@ class Owner:
     by_content: bool = False
     clock: Clock = field(default_factory=Clock)
     table: int = 0
+    epoch: int = 1  # that the owner has published
     secrets: Secrets = Secrets("key-1", {"key-1": KEYRING.party(0)}, bytes(32))
     rotations: int = 1
 
@@ -83,8 +85,11 @@ class DiskLedger(SqliteLedger):
     """A durable ledger on the owner's disk."""
 
     def __init__(self, owner: Owner) -> None:
-        super().__init__(owner.path, PEOPLE, BUDGET, limit_per_day=PER_DAY, clock=owner.clock)
+        options = {"limit_per_day": PER_DAY, "clock": owner.clock}
+        super().__init__(owner.path, PEOPLE, BUDGET, chain_key=CHAIN_KEY, **options)  # type: ignore[arg-type]
         self._file = owner.disk.attach(self._file)
+        while self.epoch is None or self.epoch.number < owner.epoch:
+            self.open_epoch(bytes([owner.epoch]) * 16, b"pin")
 
 
 MakeParty = Callable[[Owner], Party]
@@ -93,7 +98,14 @@ MakeParty = Callable[[Owner], Party]
 def sound(owner: Owner) -> Party:
     """A party as it should be."""
     policy = Policy(largest_epsilon=BUDGET, by_content=owner.by_content)
-    return Party("party-0", RECORDS[owner.table], owner.secrets, DiskLedger(owner), policy)
+    made = Party("party-0", RECORDS[owner.table], owner.secrets, DiskLedger(owner), policy)
+    made.enter(epoch_of(owner))
+    return made
+
+
+def epoch_of(owner: Owner) -> Epoch:
+    """What the owner has published last."""
+    return Epoch(owner.epoch, bytes([owner.epoch]) * 16, RECORDS[owner.table])
 
 
 Asked = tuple[int, Request, Cohort]  # of the agent of that number
@@ -161,6 +173,7 @@ class World:
                 self._restart(lambda: self._owner.rotate(operation.destroy))
             case ChangeRecords():
                 self._owner.table = operation.table
+                self._owner.epoch += 1
                 self._restart()
         self.check()
 
@@ -215,10 +228,10 @@ class World:
     def _terms(self, request: Request) -> tuple[object, object, int]:
         """What makes two reports the same, what makes two payments the same, and how much that is."""
         whole = (request.request_id, request.query, request.randomizer.canonical)
-        content = (*whole[1:], self._owner.table)
+        content = (*whole[1:], self._owner.epoch)
         randomizer = request.randomizer
         if isinstance(randomizer, MemoisedUnary):
-            report = content if self._owner.by_content else (*whole, self._owner.table)
+            report = content if self._owner.by_content else (*whole, self._owner.epoch)
             return report, content, randomizer.epsilon_permanent.nanonats
         name: object = content if self._owner.by_content else whole
         return name, name, randomizer.epsilon.nanonats

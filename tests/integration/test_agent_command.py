@@ -50,7 +50,7 @@ def test_the_life_of_an_agent(tmp_path: Path) -> None:
             shown = succeeded(tmp_path, "budget", "show", str(config))  # while it runs
     assert (shown["uses"], shown["spent_most"], shown["remaining_least"]) == (3, 3.0, 1.0)
     history = succeeded(tmp_path, "budget", "history", str(config), "--last", "2")["entries"]
-    assert [entry["number"] for entry in history] == [2, 3]
+    assert [entry["kind"] for entry in history] == ["charge", "charge"]
     assert all(entry["key"].startswith("key-2:") for entry in history)
     assert_register_is_verified(tmp_path, config)
 
@@ -61,7 +61,7 @@ def assert_register_is_verified(directory: Path, config: Path) -> None:
     exported = succeeded(directory, "budget", "export", str(config), "--out", str(out))
     key = exported["public_key"]
     verified = succeeded(directory, "budget", "verify", str(out), "--public-key", key)
-    assert verified == {"entries": 3, "verified": True}
+    assert verified == {"entries": 5, "verified": True}  # with the settings and the epoch
     register = json.loads(out.read_text())
     register["entries"][0]["time"] = "2001-01-01T00:00:00+00:00"
     out.write_text(json.dumps(register))
@@ -69,26 +69,29 @@ def assert_register_is_verified(directory: Path, config: Path) -> None:
     assert failed(directory, "budget", "verify", str(config), "--public-key", key)["exit_code"] == 2
 
 
+EACH = 'person = "patient"\nrows = "each"\nmost_rows = 4'
+
+
 @pytest.fixture(scope="module")
 def rows_each(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path, str]]:
     """A running agent of four people with three rows each, all of which answer."""
     directory = tmp_path_factory.mktemp("agent")
-    config = write_agent(directory, people=4, rows_each=3, data='person = "patient"\nrows = "each"')
+    config = write_agent(
+        directory, people=4, rows_each=3, data='person = "patient"\nrows = "each"\nmost_rows = 3'
+    )
     succeeded(directory, "agent", "init", str(config))
     with stage(directory) as made, running(made, config) as (_, address):
         yield directory, config, address
 
 
-def test_a_real_agent_charges_every_row_to_its_person(rows_each: tuple[Path, Path, str]) -> None:
+def test_a_real_agent_charges_every_row_to_its_share(rows_each: tuple[Path, Path, str]) -> None:
     directory, config, address = rows_each
-    assert len(asked(address, request(1), Cohort(0, 12))) == 12  # three nats of each person's four
-    with pytest.raises(BudgetExhausted, match="4 of 4 people"):
-        asked(address, request(2), Cohort(0, 12))
-    assert len(asked(address, request(2), Cohort(0, 1))) == 1
-    with pytest.raises(BudgetExhausted):
-        asked(address, request(3), Cohort(1, 2))  # another row of the same person
+    assert len(asked(address, request(1), Cohort(0, 11))) == 11  # three nats of each person's four
+    with pytest.raises(BudgetExhausted, match="1 of 2 people"):
+        asked(address, request(2), Cohort(10, 12))
+    assert len(asked(address, request(2), Cohort(11, 12))) == 1  # another row of the same person
     shown = succeeded(directory, "budget", "show", str(config))
-    assert (shown["people"], shown["people_with_nothing_left"]) == (4, 1)
+    assert (shown["people"], round(shown["budget"], 6)) == (12, 1.333333)
 
 
 def test_a_port_in_use_is_told(rows_each: tuple[Path, Path, str], tmp_path: Path) -> None:

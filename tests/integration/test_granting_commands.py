@@ -37,7 +37,13 @@ def two_parties(budget: Epsilon, policy: Policy) -> list[Party]:
     first, second = dealt(people(PEOPLE), 2)
     return [
         Party("anna", first, KEYRING.party(0), MemoryLedger(first.people, budget), policy),
-        Party("bert", second, KEYRING.party(1), MemoryLedger(second.people, ONE * 10), Policy()),
+        Party(
+            "bert",
+            second,
+            KEYRING.party(1),
+            MemoryLedger(second.people, ONE * 10),
+            Policy(largest_epsilon=ONE * 10),
+        ),
     ]
 
 
@@ -66,7 +72,7 @@ def told(*arguments: object) -> dict[str, Any]:
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
 @pytest.mark.parametrize(
     ("budget", "policy", "code"),
-    [(ONE, Policy(), 5), (ONE * 10, Policy(largest_epsilon=ONE), 1)],
+    [(ONE, Policy(largest_epsilon=ONE * 10), 5), (ONE * 10, Policy(largest_epsilon=ONE), 1)],
     ids=["too little is left", "too much at once"],
 )
 def test_a_command_that_one_party_refuses_says_which_and_charges_nobody(
@@ -83,7 +89,7 @@ def test_a_command_that_one_party_refuses_says_which_and_charges_nobody(
 
 
 def test_a_file_without_share_servers_is_said_to_have_none(tmp_path: Path) -> None:
-    parties, path = two_parties(ONE, Policy()), tmp_path / "parties.json"
+    parties, path = two_parties(ONE, Policy(largest_epsilon=ONE * 10)), tmp_path / "parties.json"
     with running(path, parties, servers=0):
         answer = told("ask", "smoker", "--model", "shared", "--connect", path, "--json")
     assert answer["exit_code"] == 2

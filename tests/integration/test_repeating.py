@@ -15,7 +15,7 @@ from localdp.errors import BudgetExhausted, LocalDpError, MalformedReport, Unrea
 from localdp.oracles.lr import InProcessLROracle, tally_of
 from localdp.oracles.party import Draw, Party, Request
 from localdp.oracles.shared import run_collection
-from parties.agent import service
+from parties.agent import plan
 from parties.agent.service import SERVICE_NAME
 from parties.coordinator import Peer, RemoteParties
 from parties.repeating import Patience
@@ -45,7 +45,7 @@ QUICK = Patience(4, 0.05, 0.2)
 @pytest.fixture(autouse=True)
 def small_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight people a message, so that few people make a stream."""
-    monkeypatch.setattr(service, "PEOPLE_PER_PART", 8)
+    monkeypatch.setattr(plan, "PEOPLE_PER_PART", 8)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.domains import BitDomain, Records, Schema
 from localdp.oracles.party import Party
+from localdp.oracles.policy import Policy
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.command.main import app
 from parties.command.round import round_command
@@ -70,7 +71,8 @@ def test_if_nobody_can_be_enrolled_the_error_says_why_in_one_line(tmp_path: Path
 
 def test_who_refuses_is_named_in_what_the_party_said(tmp_path: Path) -> None:
     small, *others = parties_of(people(40), 4)
-    poor = Party(small.name, small.records, bytes(32), MemoryLedger(10, Epsilon.requested("0.1")))
+    book, rules = MemoryLedger(10, Epsilon.requested("0.1")), Policy(largest_epsilon=Epsilon.requested(1))
+    poor = Party(small.name, small.records, bytes(32), book, rules)
     with enrolled(tmp_path / "own", [poor, *others]) as served:
         answered = command(tmp_path, served.peers)
         missed = command(tmp_path, served.peers, "--quorum", "1", "--epsilon", "0.5")

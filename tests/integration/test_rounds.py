@@ -112,14 +112,15 @@ def _garbage(part: oracle_pb2.RandomizeResponse) -> list[oracle_pb2.RandomizeRes
 def test_whoever_lies_or_refuses_is_counted_by_reason_and_the_rest_is_used(tmp_path: Path) -> None:
     holders = parties_of(people(100), 10)
     holders[4] = party(holders[4].records, 4, budget=Epsilon(1))
-    holders[4].policy = Policy()
+    holders[4].policy = Policy(largest_epsilon=Epsilon.requested(10))
     holders[5].policy = Policy(largest_epsilon=Epsilon.requested("0.5"))
     liars = [functools.partial(LyingAgent, lie=lie) for lie in (_twice, _endless, _none, _garbage)]
     kinds: list[Wrap] = [*liars, *[sound] * 5, functools.partial(LyingAgent, lie=_fewer)]
     with enrolled(tmp_path / "j", holders, kinds, identifiers=lambda: request(0).request_id) as served:
         served.move(6, served.peers[7].address)  # party 7 answers for party 6: its people would count twice
         other = Schema({"smoker": BitDomain()})
-        served.parties[8].records = Records.from_columns(other, {"smoker": np.zeros(10, dtype=np.bool_)})
+        strange = Records.from_columns(other, {"smoker": np.zeros(10, dtype=np.bool_)})
+        served.parties[8].enter(served.parties[8].epoch.next(strange))
         result = ask(served, quorum=Quorum.of_text("0.1"))
     assert result.missing == {
         "another_party": Headcount(1, 10),

@@ -7,8 +7,8 @@ from typing import Any
 
 import grpc
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, Unreachable
@@ -18,6 +18,7 @@ from parties.coordinator import Peer, RemoteParties
 from parties.serving import LARGEST_MESSAGE_BYTES, start_server
 from parties.shares.service import SERVICE_NAME as SHARE_SERVICE
 from parties.wire.v1 import oracle_pb2, oracle_pb2_grpc
+from tests.fault.fuzzing import hostile, noise
 from tests.support.federations import loopback, parties_of, party, people, request, served
 
 
@@ -27,9 +28,9 @@ def test_health_says_serving_and_reflection_lists_the_services() -> None:
         agent = peer.address
         for address, service in ((agent, SERVICE_NAME), (federation.addresses["server-0"], SHARE_SERVICE)):
             with grpc.insecure_channel(address) as channel:
-                health: Any = health_pb2_grpc.HealthStub(channel)
+                stub: Any = health_pb2_grpc.HealthStub(channel)
                 for name in ("", service):
-                    answer = health.Check(health_pb2.HealthCheckRequest(service=name), timeout=5)
+                    answer = stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=5)
                     assert answer.status == health_pb2.HealthCheckResponse.SERVING
                 assert service in _listed(channel)
                 assert "grpc.health.v1.Health" in _listed(channel)
@@ -83,8 +84,7 @@ def test_garbage_on_the_wire_is_refused_and_the_agent_stays_up() -> None:
             for data in (b"\xff" * 50, b"", b"\x0a\x05abc"):
                 with pytest.raises(grpc.RpcError) as caught:
                     list(raw(data, timeout=10))
-                # UNKNOWN is gRPC's own word for what is no message at all: it never gets as far as the agent.
-                assert caught.value.code() in (grpc.StatusCode.UNKNOWN, grpc.StatusCode.INVALID_ARGUMENT)
+                assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
             stub: Any = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
             assert stub.Describe(oracle_pb2.DescribeRequest(), timeout=10).people == 4
 
@@ -100,3 +100,92 @@ def test_a_message_that_is_too_large_to_send_is_told_as_such() -> None:
 def test_an_address_where_nobody_listens_is_unreachable_at_once() -> None:
     with pytest.raises(Unreachable, match="party x"):
         RemoteParties([Peer("x", "127.0.0.1:1")], 5)
+
+
+# Health and reflection: what is sent to them, and that none of their answers quotes an exception.
+
+HEALTH = ("/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch")
+REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+ECHOES = ("Error", "Exception", "Unexpected", "Traceback", "<class")
+
+
+def sent(channel: grpc.Channel, method: str, data: bytes) -> tuple[grpc.StatusCode, str]:
+    """How a call with these bytes ends; one that would go on for ever is cut off when it has answered."""
+    raw: Any = channel.stream_stream if method == REFLECTION else channel.unary_stream
+    call = raw(method)(iter([data]) if method == REFLECTION else data, timeout=5)
+    try:
+        for _ in call:
+            call.cancel() if method.endswith("Watch") else None
+    except grpc.RpcError as error:
+        return error.code(), error.details() or ""
+    return grpc.StatusCode.OK, ""
+
+
+def hostile_bytes() -> list[bytes]:
+    messages = [
+        health_pb2.HealthCheckRequest(service=SERVICE_NAME),
+        reflection_pb2.ServerReflectionRequest(list_services="x"),
+        reflection_pb2.ServerReflectionRequest(file_containing_symbol=SERVICE_NAME),
+        reflection_pb2.ServerReflectionRequest(
+            file_containing_extension=reflection_pb2.ExtensionRequest(
+                containing_type=SERVICE_NAME, extension_number=-1
+            )
+        ),
+    ]
+    valid = [message.SerializeToString() for message in messages]
+    return [b"\xff" * 50, b"\x0a\x05abc", b"\x0a\x01\xff", *valid, *noise(1, 20), *hostile(2, 40, valid)]
+
+
+def quotes_an_exception(address: str) -> list[str]:
+    """The words in which a server answers hostile bytes, if they are an exception's."""
+    with grpc.insecure_channel(address) as channel:
+        ends = [sent(channel, method, data) for method in (*HEALTH, REFLECTION) for data in hostile_bytes()]
+    assert (grpc.StatusCode.INVALID_ARGUMENT, NO_MESSAGE) in ends or any(
+        echo in str(ends) for echo in ECHOES
+    )
+    return [told for _, told in ends if any(echo in told for echo in ECHOES)]
+
+
+NO_MESSAGE = "the bytes of the request are not a message of this call"
+
+
+def test_health_and_reflection_do_not_answer_with_exceptions() -> None:
+    with loopback() as threads:
+        address = threads.serve(SERVICE_NAME, AgentService(party(people(2)), {}))
+        assert quotes_an_exception(address) == []
+        with grpc.insecure_channel(address) as channel:
+            for method in (*HEALTH, REFLECTION):
+                assert sent(channel, method, b"\xff" * 50) == (grpc.StatusCode.INVALID_ARGUMENT, NO_MESSAGE)
+            unknown = health_pb2.HealthCheckRequest(service="nobody").SerializeToString()
+            assert sent(channel, HEALTH[0], unknown)[0] is grpc.StatusCode.NOT_FOUND
+            assert SERVICE_NAME in _listed(channel)
+
+
+def test_a_server_whose_health_and_reflection_are_grpcs_own_is_caught() -> None:
+    async def bare() -> tuple[grpc.aio.Server, int]:
+        server = grpc.aio.server()
+        health_pb2_grpc.add_HealthServicer_to_server(health.aio.HealthServicer(), server)
+        reflection.enable_server_reflection([], server)
+        port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        return server, port
+
+    with loopback() as threads:
+        server, port = threads.run(bare())
+        try:
+            assert quotes_an_exception(f"127.0.0.1:{port}")
+        finally:
+            threads.run(server.stop(0))
+
+
+def test_a_stream_of_reflection_is_refused_at_the_message_that_is_none() -> None:
+    good = reflection_pb2.ServerReflectionRequest(list_services="").SerializeToString()
+    with loopback() as threads:
+        address = threads.serve(SERVICE_NAME, AgentService(party(people(2)), {}))
+        with grpc.insecure_channel(address) as channel:
+            raw: Any = channel.stream_stream(REFLECTION)
+            answers = raw(iter([good, good, b"\xff"]), timeout=5)
+            assert len([next(answers), next(answers)]) == 2
+            with pytest.raises(grpc.RpcError) as caught:
+                next(answers)
+            assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT

@@ -17,15 +17,15 @@ from localdp.cohorts import Cohort
 from localdp.errors import LocalDpError, PolicyRefused
 from parties import codec
 from parties.agent.config import load_config
-from parties.agent.ledger import Entry
-from parties.agent.run import LEDGER_NAME, init_storage
+from parties.agent.entries import Entry
 from parties.agent.service import SERVICE_NAME
+from parties.agent.state import LEDGER_NAME, init_storage
 from parties.identity import load_identity
 from parties.serving import open_channel
 from parties.status import error_of
 from tests.support.agents import failed, running, succeeded, write_agent
 from tests.support.federations import request
-from tests.support.ledgers import entries_in, spent_by_day
+from tests.support.ledgers import charges_in, entries_in, spent_by_day
 from tests.support.processes import stage
 
 PEOPLE = 40
@@ -63,7 +63,8 @@ class Clinics:
 
     def history(self, since: int = 0, agent: str = "north") -> list[tuple[str, int]]:
         """Who got reports, and what each of the people paid for them then."""
-        return [(entry.charge.caller, entry.charge.cost.nanonats) for entry in self.entries(agent)[since:]]
+        charges = charges_in(self.directory / agent / "state" / LEDGER_NAME)[since:]
+        return [(charge.caller, charge.cost.nanonats) for charge in charges]
 
     def spent(self) -> set[int]:
         by_day = spent_by_day(self.entries(), PEOPLE).values()
@@ -117,7 +118,8 @@ def test_another_aggregator_gets_the_same_report_for_free_and_the_owner_sees_tha
     clinics.replay("auditor", captured(3))
     assert clinics.history(before + 2) == [("auditor", COST)]
     told = succeeded(clinics.directory / "north", "budget", "history", "agent.toml")["entries"]
-    assert [(row["caller"], row["epsilon_nanonats"]) for row in told[before:]] == clinics.history(before)
+    charges = [row for row in told if row["kind"] == "charge"]
+    assert [(row["caller"], row["epsilon_nanonats"]) for row in charges[before:]] == clinics.history(before)
 
 
 def ask_round(identity: str) -> list[str]:

@@ -10,6 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from localdp.accounting.ledger import Charge
+from localdp.oracles.party import Party
+from parties.agent.config import AgentConfig
+from parties.agent.register import entries_of
+from parties.agent.secret_file import load_secrets
+from parties.agent.state import LEDGER_NAME, AgentState
 from tests.support.processes import COMMAND, Stage, localdp, read_line
 
 CONFIG = """
@@ -91,3 +97,24 @@ def running(made: Stage, config: Path) -> Iterator[tuple[subprocess.Popen[bytes]
         for pipe in (process.stdout, process.stderr):
             assert pipe is not None
             pipe.close()
+
+
+def charges_of(config: AgentConfig) -> list[Charge]:
+    """What an agent's ledger has charged, checked."""
+    entries = entries_of(config.storage / LEDGER_NAME, load_secrets(config.storage).chain_key)
+    return [entry.content for entry in entries if isinstance(entry.content, Charge)]
+
+
+_STATES: dict[int, AgentState] = {}
+
+
+def party_of(config: AgentConfig) -> Party:
+    """The party of an agent's state, to be closed by `close_party`."""
+    state = AgentState(config)
+    _STATES[id(state.party)] = state
+    return state.party
+
+
+def close_party(party: Party) -> None:
+    """Let go of the state behind a party."""
+    _STATES.pop(id(party)).close()

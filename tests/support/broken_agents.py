@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from localdp.accounting.ledger import MemoryLedger
 from localdp.oracles.party import Party
 from parties.agent.service import AgentService
+from parties.agent.work import WorkLimits
 from tests.support.broken_holders import (
     BUDGET,
     PEOPLE,
@@ -28,6 +29,35 @@ from tests.support.broken_holders import (
     SharedCoins,
     Truncated,
     honest_party,
+)
+from tests.support.broken_quiet_agents import (
+    QUANTUM,
+    SHORT,
+    ChargesExpired,
+    ChargesTooMuchWork,
+    CutsAnswersShort,
+    EpochInTheCoins,
+    EpochInTheName,
+    ForgetsAnswers,
+    IgnoresEpochs,
+    LeavesEarly,
+    LowerFloor,
+    NoEpoch,
+    OneAfterTheOther,
+    OtherMessages,
+    QuotesAnyEpoch,
+    QuotesByTruth,
+    QuotesFinely,
+    QuotesFlat,
+    QuotesTooLong,
+    QuotesWhatIsKept,
+    QuotesWhatIsPaid,
+    QuotesWithoutLimits,
+    RefusesEarly,
+    RefusesReaders,
+    RepeatsEarly,
+    SlowIfTrue,
+    WaitsForReaders,
 )
 from tests.support.broken_services import (
     Bare,
@@ -70,8 +100,8 @@ def _ledger(
     )
 
 
-def _service(clause: str, kind: type[AgentService]) -> BrokenAgent:
-    return BrokenAgent(clause, kind.__name__, lambda: kind(honest_party(), {}))
+def _service(clause: str, kind: type[AgentService], limits: WorkLimits | None = None) -> BrokenAgent:
+    return BrokenAgent(clause, kind.__name__, lambda: kind(honest_party(), {}, limits=limits))
 
 
 BROKEN_AGENTS = (
@@ -109,4 +139,29 @@ BROKEN_AGENTS = (
     _party("C24", QuotesTooLittle),
     _ledger("C24", ForgetsPayments),
     _party("C25", GrantsEverything),
+    _service("C26", LowerFloor),
+    _service("C27", LeavesEarly, QUANTUM),
+    _service("C27", RefusesEarly, QUANTUM),
+    _service("C27", RepeatsEarly, QUANTUM),
+    _service("C27", QuotesTooLong, QUANTUM),
+    _service("C27", QuotesFinely, QUANTUM),
+    _service("C28", SlowIfTrue, WorkLimits(quantum_seconds=0.002)),
+    _service("C29", NoEpoch),
+    _service("C29", IgnoresEpochs),
+    _party("C29", QuotesAnyEpoch),
+    _party("C29", ChargesExpired),
+    _party("C30", EpochInTheName),
+    _party("C30", EpochInTheCoins),
+    _service("C31", ForgetsAnswers),
+    _service("C31", OtherMessages),
+    _party("C32", QuotesWhatIsPaid),
+    _service("C32", QuotesWhatIsKept),
+    _service("C33", QuotesByTruth),
+    _service("C33", QuotesFlat),
+    _service("C34", ChargesTooMuchWork, SHORT),
+    _service("C34", QuotesWithoutLimits, SHORT),
+    _service("C34", OneAfterTheOther),
+    _service("C35", WaitsForReaders),
+    _service("C35", RefusesReaders),
+    _service("C35", CutsAnswersShort),
 )

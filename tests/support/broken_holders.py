@@ -102,8 +102,12 @@ class OneCoinForAll(Party):
 
     def charged(self, request: Request, cohort: Cohort, caller: str = "") -> Draw:
         draw = super().charged(request, cohort, caller)
-        constant = request.query in ("true", "false")
-        return lambda part: np.repeat(draw(Cohort(0, 1)), part.size()) if constant else draw(part)
+        if request.query not in ("true", "false"):
+            return draw
+        first = Cohort(0, 1)
+        return replace(
+            draw, made=lambda part, values: np.repeat(draw.made(first, draw.inputs(first)), part.size())
+        )
 
 
 class IgnoresRange(Party):
@@ -111,7 +115,7 @@ class IgnoresRange(Party):
 
     def charged(self, request: Request, cohort: Cohort, caller: str = "") -> Draw:
         draw = super().charged(request, cohort, caller)
-        return lambda part: draw(Cohort(0, part.size()))
+        return replace(draw, made=lambda part, values: draw(Cohort(0, part.size())))
 
 
 class ChargesQuotes(Party):

@@ -13,9 +13,10 @@ from localdp.accounting.ledger import Charge, Ledger, MemoryLedger, Receipt
 from localdp.cohorts import Cohort
 from localdp.oracles.party import Bill, Party
 from localdp.oracles.secrets import Secrets
+from parties.agent.entries import Content, Entry
 from parties.agent.ledger import SECONDS_PER_DAY
 from tests.fault.operations import PEOPLE
-from tests.fault.world import BUDGET, DiskLedger, Owner, sound
+from tests.fault.world import BUDGET, DiskLedger, Owner, epoch_of, sound
 
 
 class FreshSecrets(Secrets):
@@ -52,6 +53,9 @@ class OwedLedger:
     def require(self, charge: Charge) -> None:
         self._ledger.require(charge)
 
+    def was_heard(self, charge: Charge) -> bool:
+        return self._ledger.was_heard(charge)
+
     def settle(self) -> None:
         """Take what is owed."""
         while self._owed:
@@ -65,7 +69,12 @@ def _with(owner: Owner, ledger: Ledger) -> Party:
     whole = sound(owner)
     assert isinstance(whole.ledger, DiskLedger)
     whole.ledger.close()
-    return Party(whole.name, whole.records, owner.secrets, ledger, whole.policy)
+    return _entered(Party(whole.name, whole.records, owner.secrets, ledger, whole.policy), owner)
+
+
+def _entered(party: Party, owner: Owner) -> Party:
+    party.enter(epoch_of(owner))
+    return party
 
 
 def forgets(owner: Owner) -> Party:
@@ -77,7 +86,7 @@ def fresh_coins(owner: Owner) -> Party:
     """The coins come from a fresh seed at every start."""
     whole = sound(owner)
     secrets = FreshSecrets("", {"": os.urandom(32)}, bytes(32))
-    return Party(whole.name, whole.records, secrets, whole.ledger, whole.policy)
+    return _entered(Party(whole.name, whole.records, secrets, whole.ledger, whole.policy), owner)
 
 
 def charges_after_reply(owner: Owner) -> Party:
@@ -90,6 +99,9 @@ class _Unsynced(DiskLedger):
         super().__init__(owner)
         self._file.execute("PRAGMA synchronous = OFF")
 
+    def _settle(self) -> None:
+        """The mark is not on the disk either."""
+
 
 def does_not_sync(owner: Owner) -> Party:
     """A commit is on its way to the disk, some time."""
@@ -100,7 +112,7 @@ class _ByWallClock(DiskLedger):
     def charge(self, charge: Charge) -> Receipt:
         today = int(self._clock() // SECONDS_PER_DAY)
         self._catch_up()
-        self._last = self._last[0], 0, self._last[2]
+        self._standing = replace(self._standing, stamp=0)
         if today != self._accounts._day:
             self._accounts._day = today - 1
         return super().charge(charge)
@@ -112,9 +124,11 @@ def day_by_wall_clock(owner: Owner) -> Party:
 
 
 class _ChargesTheFirstOnly(DiskLedger):
-    def _insert(self, charge: Charge, stamp: int) -> tuple[int, int, bytes]:
-        first = charge.cohort.start
-        return super()._insert(replace(charge, cohort=Cohort(first, first + 1)), stamp)
+    def _written(self, content: Content, stamp: int) -> Entry:
+        if isinstance(content, Charge):
+            first = content.cohort.start
+            content = replace(content, cohort=Cohort(first, first + 1))
+        return super()._written(content, stamp)
 
 
 def charges_one(owner: Owner) -> Party:
@@ -122,14 +136,17 @@ def charges_one(owner: Owner) -> Party:
     return _with(owner, _ChargesTheFirstOnly(owner))
 
 
-class _IgnoresRecords(DiskLedger):
+class _IgnoresEpochs(DiskLedger):
+    def _require_open(self, epoch: int) -> None:
+        pass
+
     def charge(self, charge: Charge) -> Receipt:
-        return super().charge(replace(charge, records=b"any"))
+        return super().charge(replace(charge, epoch=1))
 
 
-def ignores_records(owner: Owner) -> Party:
+def ignores_epochs(owner: Owner) -> Party:
     """Answers a repeated request from other records."""
-    return _with(owner, _IgnoresRecords(owner))
+    return _with(owner, _IgnoresEpochs(owner))
 
 
 class FreeForMemory(Party):
@@ -143,4 +160,5 @@ class FreeForMemory(Party):
 def cheap_memory(owner: Owner) -> Party:
     """Charges for one report what any number of them may reveal."""
     whole = sound(owner)
-    return FreeForMemory(whole.name, whole.records, owner.secrets, whole.ledger, whole.policy)
+    cheap = FreeForMemory(whole.name, whole.records, owner.secrets, whole.ledger, whole.policy)
+    return _entered(cheap, owner)

@@ -19,10 +19,18 @@ from parties import codec
 from parties.agent.service import AgentService
 from parties.status import streaming
 from parties.wire.v1 import oracle_pb2 as pb
+from parties.wire.v1 import oracle_pb2_grpc
 from tests.support.broken_holders import BUDGET, LARGEST, PEOPLE, RECORDS, ForgetsUnfinished, shadow
 
 
-class Spoiling(AgentService):
+class Decoded(AgentService):
+    """Gets its requests decoded, and not as bytes: so it can look at them."""
+
+    def register(self, server: grpc.aio.Server) -> None:
+        oracle_pb2_grpc.add_LocalRandomizerOracleServiceServicer_to_server(self, server)
+
+
+class Spoiling(Decoded):
     """Changes the messages on their way in or out."""
 
     def incoming(self, request: pb.RandomizeRequest) -> None:
@@ -141,7 +149,7 @@ class ContributesToAnybody(AgentService):
         return pb.ContributeResponse(counted=1)
 
 
-class ChargesAfter(AgentService):
+class ChargesAfter(Decoded):
     """Answers first."""
 
     @streaming
@@ -151,7 +159,7 @@ class ChargesAfter(AgentService):
         self._party.charged(asked, cohort)
 
 
-class ChecksThenCharges(AgentService):
+class ChecksThenCharges(Decoded):
     """Looks whether the budget is enough, waits, and charges without looking again."""
 
     @streaming
@@ -167,7 +175,7 @@ class ChecksThenCharges(AgentService):
         yield _packed(asked, shadow().charged(asked, cohort), cohort)
 
 
-class ChargesCutOffCalls(AgentService):
+class ChargesCutOffCalls(Decoded):
     """Charges again for a call that was not read to its end."""
 
     async def Randomize(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802

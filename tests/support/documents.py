@@ -41,6 +41,15 @@ EXEMPT = {
     ): "tests/integration/test_completion.py does it",
     ("docs/howto-own-data.md", "$ localdp agent init"): "docs/tutorial.md does it step by step",
     ("docs/keys.md", "localdp keys rotate"): "docs/agents.md does it",
+    ("docs/keys.md", "localdp keys revoke"): "of a deployment: tests/integration/test_revocation.py",
+    (
+        "docs/keys.md",
+        "localdp witness run",
+    ): "for another machine: tests/integration/test_witness_command.py",
+    (
+        "docs/agents.md",
+        "localdp agent restore",
+    ): "the agent runs on that page: tests/integration/test_backup_commands.py",
     (
         "docs/contract.md",
         "localdp contract",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,20 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort, Split
-from parties.agent.ledger import SECONDS_PER_DAY, Entry, SqliteLedger, read_entries
+from localdp.errors import Unreachable
+from parties.agent.entries import Entry
+from parties.agent.ledger import SECONDS_PER_DAY, SqliteLedger
+from parties.agent.register import entries_of
+from parties.agent.secret_file import FILE_NAME, load_secrets
+from parties.witness.heads import Head, require_follows
 
 NAT = Epsilon.requested(1)
+CHAIN_KEY = bytes(range(32))
+
+
+def sqlite_ledger(path: Path, people: int, limit: Epsilon, **options: Any) -> SqliteLedger:
+    """The ledger in that file, under the key of these tests."""
+    return SqliteLedger(path, people, limit, **{"chain_key": CHAIN_KEY, **options})
 
 
 @dataclass
@@ -33,6 +43,31 @@ class Clock:
         self.now += days * SECONDS_PER_DAY
 
 
+class FaithfulWitness:
+    """A witness in the same process, that may be away."""
+
+    def __init__(self) -> None:
+        self._heads: list[Head] = []
+        self.away = False
+        self.calls = 0
+
+    def latest(self) -> Head | None:
+        """The last head that it has heard of."""
+        self._require_here()
+        return self._heads[-1] if self._heads else None
+
+    def countersign(self, head: Head, after: Head | None) -> None:
+        """Remember it, if it comes after the last one."""
+        self.calls += 1
+        self._require_here()
+        require_follows(self._heads[-1] if self._heads else None, head, after)
+        self._heads.append(head)
+
+    def _require_here(self) -> None:
+        if self.away:
+            raise Unreachable("the witness cannot be reached")
+
+
 def charge(number: int, cohort: Cohort, cost: Epsilon = NAT, **changes: Any) -> Charge:
     """The charge of request `number` for a cohort."""
     return Charge(b"request %d" % number, b"records", cohort, cost, f"question {number}", **changes)
@@ -40,17 +75,24 @@ def charge(number: int, cohort: Cohort, cost: Epsilon = NAT, **changes: Any) -> 
 
 def a_ledger_of_four_charges(path: Path, people: int = 8) -> None:
     """A file with rows of every kind: a range, a split, a caller, a key, newcomers of an earlier request."""
-    with closing(SqliteLedger(path, people, NAT * 10, clock=Clock())) as ledger:
+    with closing(sqlite_ledger(path, people, NAT * 10, clock=Clock())) as ledger:
         ledger.charge(charge(1, Cohort(0, people)))
         ledger.charge(charge(2, Cohort(0, people, Split(b"s" * 16, 2, 1)), caller="analyst", key="key-1"))
         ledger.charge(charge(3, Cohort(0, 3), NAT * 2, caller="auditor", key="key-2"))
         ledger.charge(charge(3, Cohort(2, 6), NAT * 2, caller="analyst", key="key-3"))
 
 
-def entries_in(path: Path) -> list[Entry]:
-    """The rows of a file, checked."""
-    with closing(sqlite3.connect(path)) as file:
-        return list(read_entries(file))
+def entries_in(path: Path, key: bytes = b"") -> list[Entry]:
+    """The entries of a file, checked: of an agent's if its keys are beside it, of one of these tests otherwise."""
+    if not key:
+        kept = (path.parent / FILE_NAME).exists()
+        key = load_secrets(path.parent).chain_key if kept else CHAIN_KEY
+    return entries_of(path, key)
+
+
+def charges_in(path: Path, key: bytes = b"") -> list[Charge]:
+    """The charges of a file, checked."""
+    return [entry.content for entry in entries_in(path, key) if isinstance(entry.content, Charge)]
 
 
 def spent_by_day(entries: list[Entry], people: int) -> dict[int, NDArray[np.int64]]:
@@ -58,10 +100,13 @@ def spent_by_day(entries: list[Entry], people: int) -> dict[int, NDArray[np.int6
     paid: dict[bytes, NDArray[np.bool_]] = {}
     days: dict[int, NDArray[np.int64]] = {}
     for entry in entries:
-        before = paid.setdefault(entry.charge.request, np.zeros(people, np.bool_))
+        charge = entry.content
+        if not isinstance(charge, Charge):
+            continue
+        before = paid.setdefault(charge.request, np.zeros(people, np.bool_))
         asked = np.zeros(people, np.bool_)
-        asked[entry.charge.cohort.selection()] = True
-        day = days.setdefault(entry.charged_at // SECONDS_PER_DAY, np.zeros(people, np.int64))
-        day += (asked & ~before) * entry.charge.cost.nanonats
+        asked[charge.cohort.selection()] = True
+        day = days.setdefault(entry.stamp // SECONDS_PER_DAY, np.zeros(people, np.int64))
+        day += (asked & ~before) * charge.cost.nanonats
         before |= asked
     return days

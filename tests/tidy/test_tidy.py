@@ -16,7 +16,7 @@ UNSAFE = re.compile(
 
 def sources(*rooms: str) -> list[Path]:
     files = [path for room in rooms for path in (ROOT / room).rglob("*.py")]
-    return sorted(path for path in files if "wire" not in path.parts)
+    return sorted(path for path in files if "wire" not in path.relative_to(ROOT).parts)
 
 
 def relative(path: Path) -> str:

@@ -24,30 +24,36 @@ NEARLY_EXACT = binary_randomized_response(30)
 
 def party(rows: str, budget: int) -> Party:
     ownership = Ownership(OWNERS, rows)  # type: ignore[arg-type]
-    owners = OWNERS if rows == "each" else None
-    ledger = MemoryLedger(ownership.people, ONE * budget, owners)
-    return Party("party", RECORDS, KEYRING.party(0), ledger, Policy(largest_epsilon=ONE * 30), ownership)
+    policy = Policy(largest_epsilon=ONE * 30, most_rows=3 if rows == "each" else 1)
+    ledger = MemoryLedger(ownership.indices, (ONE * budget).divided_by(policy.most_rows))
+    return Party("party", RECORDS, KEYRING.party(0), ledger, policy, ownership)
 
 
 def request(number: int, epsilon: int = 1) -> Request:
     return Request(b"%16d" % number, "ill", binary_randomized_response(epsilon))
 
 
-def test_each_row_is_charged_to_its_owner() -> None:
-    each = party("each", 10)
+def test_each_row_has_its_share_of_its_owners_budget() -> None:
+    each = party("each", 6)
     assert each.people == 6
     each.randomize(request(0), Cohort(0, 6))
-    assert each.ledger.spent().tolist() == [3 * 10**9, 10**9, 2 * 10**9]
+    each.randomize(request(1), Cohort(0, 2))
+    assert each.ledger.spent().tolist() == [2 * 10**9] * 2 + [10**9] * 4
+    with pytest.raises(BudgetExhausted, match="2 of 6"):  # whoever's they are
+        each.randomize(request(2), Cohort(0, 6))
+    each.randomize(request(2), Cohort(2, 6))
 
 
-def test_whoever_has_most_rows_runs_out_first_and_then_nobody_is_charged() -> None:
-    each = party("each", 5)
-    each.randomize(request(0), Cohort(0, 6))
-    with pytest.raises(BudgetExhausted, match="1 of 3"):
-        each.randomize(request(1), Cohort(0, 6))
-    assert each.ledger.spent().tolist() == [3 * 10**9, 10**9, 2 * 10**9]
-    each.randomize(request(1), Cohort(1, 6))
-    assert each.ledger.spent().tolist() == [5 * 10**9, 2 * 10**9, 4 * 10**9]
+def test_somebody_with_more_rows_than_the_budget_was_divided_by_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="more than 2 rows"):
+        Party(
+            "p",
+            RECORDS,
+            KEYRING.party(0),
+            MemoryLedger(6, ONE),
+            Policy(most_rows=2),
+            Ownership(OWNERS, "each"),
+        )
 
 
 def test_a_replay_of_rows_costs_their_owner_nothing() -> None:
@@ -87,7 +93,12 @@ def test_rows_are_sampled_evenly() -> None:
 def test_the_owner_of_a_row_is_part_of_what_pins_the_records() -> None:
     states = {
         Party(
-            "p", RECORDS, KEYRING.party(0), MemoryLedger(3, ONE), None, Ownership(np.array(owners), rows)
+            "p",
+            RECORDS,
+            KEYRING.party(0),
+            MemoryLedger(6, ONE),
+            Policy(most_rows=3),
+            Ownership(np.array(owners), rows),
         ).state()
         for owners in ([0, 0, 0, 1, 2, 2], [0, 0, 1, 1, 2, 2])
         for rows in ("sample", "each")

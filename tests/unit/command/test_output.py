@@ -65,6 +65,7 @@ def test_exit_codes_are_those_of_the_conventions() -> None:
         errors.QueryRefused: 2,
         errors.Unreachable: 3,
         errors.CannotListen: 3,
+        errors.Busy: 3,
         errors.DeadlineMissed: 4,
         errors.QuorumMissed: 4,
         errors.BudgetExhausted: 5,

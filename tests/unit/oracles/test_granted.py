@@ -24,6 +24,7 @@ from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
 from tests.support.federations import KEYRING, ONE, collection_of, people
 
+PLENTIFUL = Epsilon.requested(10)
 PEOPLE = 24
 EVERYBODY = Cohort(0, PEOPLE)
 HALF = Epsilon.requested("0.5")
@@ -38,21 +39,16 @@ STRICT = Policy(
 POLICIES = {
     "strict": STRICT,
     "by content": replace(STRICT, by_content=True),
-    "lenient": Policy(),
+    "lenient": Policy(largest_epsilon=PLENTIFUL),
     "rows have shares": replace(STRICT, most_rows=2),
 }
 
 
 def party(policy: Policy, owners: list[int] | None = None) -> Party:
-    """A party of a small budget; with owners each row answers, and the ledger sums up over an owner's rows."""
-    records = people(PEOPLE)
-    if owners is None:
-        return Party("party-0", records, KEYRING.party(0), MemoryLedger(PEOPLE, ONE * 3), policy)
-    whose = np.array(owners)
-    ownership = Ownership(whose, "each")
-    by_row = policy.most_rows > 1
-    ledger = MemoryLedger(PEOPLE if by_row else ownership.people, ONE * 3, owners=None if by_row else whose)
-    return Party("party-0", records, KEYRING.party(0), ledger, policy, ownership)
+    """A party of a small budget; with owners each row answers, on its own share of the budget."""
+    ownership = None if owners is None else Ownership(np.array(owners), "each")
+    ledger = MemoryLedger(PEOPLE, ONE * 3)
+    return Party("party-0", people(PEOPLE), KEYRING.party(0), ledger, policy, ownership)
 
 
 def requests(random: np.random.Generator) -> Iterator[tuple[Request, Cohort, str]]:
@@ -129,7 +125,7 @@ def test_a_collection_is_granted_exactly_if_it_is_contributed_to() -> None:
 
 
 def test_a_quote_is_the_price_whether_somebody_has_paid_or_not() -> None:
-    asked = party(Policy())
+    asked = party(Policy(largest_epsilon=PLENTIFUL))
     bit, memoised = OneBitRandomizer(HALF), memoised_optimized_unary(ONE, HALF, 4)
     priced = (("smoker", bit, bit.epsilon), ("region", memoised, memoised.epsilon_permanent))
     for query, randomizer, price in priced:
@@ -141,7 +137,7 @@ def test_a_quote_is_the_price_whether_somebody_has_paid_or_not() -> None:
 
 @pytest.mark.parametrize("by_content", [False, True])
 def test_what_was_paid_for_is_granted_when_nothing_is_left(by_content: bool) -> None:
-    asked = party(Policy(by_content=by_content))
+    asked = party(Policy(largest_epsilon=PLENTIFUL, by_content=by_content))
     paid = [Request(bytes([n] * 16), f"age >= {n + 1}", OneBitRandomizer(ONE)) for n in range(3)]
     for request in paid:
         asked.charged(request, EVERYBODY)
@@ -155,30 +151,48 @@ def test_what_was_paid_for_is_granted_when_nothing_is_left(by_content: bool) -> 
             asked.granted(again, EVERYBODY)
 
 
-def told_for_free(owners: list[int]) -> list[tuple[str, str]]:
-    """What quotes say about all ranges of rows, before and after the budget of row 0's owner is gone."""
-    asked, told = party(Policy(), owners), []
+def told(owners: list[int], ask: Callable[[Party, Request, Cohort], object]) -> list[tuple[str, str]]:
+    """What is said about all ranges of rows, before and after the budget of row 0 is gone."""
+    lenient = Policy(largest_epsilon=PLENTIFUL, most_rows=PEOPLE)
+    asked, answers = party(lenient, owners), []
     ranges = [Cohort(i, j) for i in range(PEOPLE) for j in range(i + 1, PEOPLE + 1)]
     for number in range(4):
         request = Request(bytes([number] * 16), "smoker", OneBitRandomizer(ONE))
-        asked.policy = Policy(minimum_cohort=2)
-        told += [outcome(lambda: asked.granted(request, cohort)) for cohort in ranges]  # noqa: B023
-        asked.policy = Policy()
+        asked.policy = replace(lenient, minimum_cohort=2, most_rows=3)
+        answers += [outcome(lambda: ask(asked, request, cohort)) for cohort in ranges]  # noqa: B023
+        asked.policy = lenient
         if number < 3:
             asked.charged(request, Cohort(0, 1))
-    return told
+    return answers
 
 
-def test_a_quote_does_not_tell_whose_the_rows_are() -> None:
+@pytest.mark.parametrize("ask", [Party.granted, Party.charged], ids=["quote", "request"])
+def test_neither_a_quote_nor_a_request_tells_whose_the_rows_are(
+    ask: Callable[[Party, Request, Cohort], object],
+) -> None:
     ownerships = [[row // each for row in range(PEOPLE)] for each in (1, 2, 3, 24)]
-    told = [told_for_free(owners) for owners in ownerships]
-    assert told[0] == told[1] == told[2] == told[3]
-    assert {one[0] for one in told[0]} == {"", "PolicyRefused"}
+    answers = [told(owners, ask) for owners in ownerships]
+    assert answers[0] == answers[1] == answers[2] == answers[3]
+    assert {one[0] for one in answers[0]} == {"", "PolicyRefused", "BudgetExhausted"}
 
 
-def test_a_request_still_refuses_what_a_quote_about_rows_left_out() -> None:
-    asked = party(Policy(), [row // 3 for row in range(PEOPLE)])
-    request = Request(bytes(16), "smoker", OneBitRandomizer(ONE * 2))
-    assert asked.granted(request, EVERYBODY)
-    with pytest.raises(BudgetExhausted):
+@pytest.mark.parametrize("rows", [2, 3])
+def test_a_quote_and_a_request_about_rows_refuse_alike(rows: int) -> None:
+    asked = party(Policy(largest_epsilon=PLENTIFUL, most_rows=rows), [row // rows for row in range(PEOPLE)])
+    for number, epsilon in enumerate((ONE * 2, ONE * 2, ONE)):
+        request = Request(bytes([number] * 16), "smoker", OneBitRandomizer(epsilon))
+        quoted = outcome(lambda: asked.granted(request, EVERYBODY))  # noqa: B023
+        assert quoted == outcome(lambda: asked.charged(request, EVERYBODY))  # noqa: B023
+        assert quoted[0] == ("BudgetExhausted" if number == 1 else "")
+
+
+def test_a_quote_of_an_earlier_epoch_is_refused_whether_or_not_anything_changed() -> None:
+    answers = []
+    for later in (people(PEOPLE), people(PEOPLE + 1).slice(1, PEOPLE + 1)):
+        asked = party(Policy(largest_epsilon=PLENTIFUL))
+        request = Request(bytes(16), "smoker", OneBitRandomizer(HALF))
         asked.charged(request, EVERYBODY)
+        asked.enter(asked.epoch.next(later))
+        answers.append([outcome(lambda: ask(request, EVERYBODY)) for ask in (asked.granted, asked.charged)])  # noqa: B023
+    assert answers[0] == answers[1]
+    assert {kind for kind, _ in answers[0]} == {"RequestExpired"}

@@ -16,6 +16,7 @@ from localdp.oracles.party import Party, Request
 from localdp.oracles.policy import Policy
 from localdp.randomizers.finite_channel import FiniteChannel
 from localdp.randomizers.memoised import memoised_symmetric_unary
+from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing.noise_plans import NoisePlan
 from tests.support.federations import KEYRING, ONE, collection_of, people, request
 
@@ -84,15 +85,27 @@ def test_too_few_people_are_refused_however_the_cohort_is_described() -> None:
     refused(shy, request(1), few)  # nor as a part of those who answered already
 
 
-def test_a_minimum_cohort_counts_people_and_not_their_rows() -> None:
-    owners = np.repeat(np.arange(6), 10)
-    ownership = Ownership(owners, "each")
-    ledger = MemoryLedger(6, BUDGET, owners)
-    shy = Party(
-        "party-0", people(PEOPLE), KEYRING.party(0), ledger, Policy(minimum_cohort=3), ownership=ownership
-    )
-    refused(shy, request(1), Cohort(0, 20))  # twenty rows of two people
-    assert len(shy.randomize(request(1), Cohort(0, 21))) == 21
+def test_a_minimum_cohort_counts_as_few_people_as_the_rows_can_belong_to() -> None:
+    # Whoever's rows they are: a count of the owners themselves would tell whose they are.
+    policy = Policy(minimum_cohort=3, most_rows=10)
+    for owners in (np.arange(PEOPLE), np.repeat(np.arange(6), 10)):
+        ledger, ownership = MemoryLedger(PEOPLE, BUDGET), Ownership(owners, "each")
+        shy = Party("party-0", people(PEOPLE), KEYRING.party(0), ledger, policy, ownership)
+        refused(shy, request(1), Cohort(0, 20))  # twenty rows may be two people's
+        assert len(shy.randomize(request(1), Cohort(0, 21))) == 21
+
+
+def test_nobody_owns_more_rows_than_the_budget_was_divided_by() -> None:
+    ownership = Ownership(np.repeat(np.arange(20), 3), "each")
+    for most, fits in ((2, False), (3, True)):
+        asked = party(Policy(most_rows=most))
+        later = asked.epoch.next(people(PEOPLE), ownership)
+        if fits:
+            asked.enter(later)
+            continue
+        with pytest.raises(InvalidParameter, match="more than 2 rows"):
+            asked.enter(later)
+        assert asked.epoch.number == 1  # and answers from what it had
 
 
 @pytest.mark.parametrize("caller", ["", "stranger", "Analyst", "analyst\0", "analyst "])
@@ -127,20 +140,20 @@ def test_without_it_another_identifier_is_another_report_and_another_charge() ->
     assert (plain.ledger.spent() == 2 * request().randomizer.epsilon.nanonats).all()
 
 
-def test_by_content_changed_records_are_charged_anew_and_have_fresh_coins() -> None:
-    ledger = MemoryLedger(PEOPLE, BUDGET)
-    before, after = people(PEOPLE), with_age_of_the_last_changed(people(PEOPLE))
-    reports = [
-        party(Policy(by_content=True), records, ledger).randomize(request(1), EVERYBODY)
-        for records in (before, after, before)
-    ]
-    assert (reports[0] != reports[1]).any()  # nobody's bit changed: with the old coins they would agree
-    assert (reports[0] == reports[2]).all()
-    assert (ledger.spent() == 2 * request().randomizer.epsilon.nanonats).all()
+@pytest.mark.parametrize("changed", [False, True])
+def test_by_content_a_new_epoch_is_charged_anew_and_has_fresh_coins(changed: bool) -> None:
+    records = people(PEOPLE)
+    canonical = party(Policy(by_content=True), records)
+    first = canonical.randomize(request(1), EVERYBODY)
+    canonical.enter(canonical.epoch.next(with_age_of_the_last_changed(records) if changed else records))
+    later = [canonical.randomize(request(number), EVERYBODY) for number in (1, 2)]
+    assert (first != later[0]).any()  # nobody's bit changed: with the old coins they would agree
+    assert (later[0] == later[1]).all()
+    assert (canonical.ledger.spent() == 2 * request().randomizer.epsilon.nanonats).all()
 
 
 def test_by_content_a_permanent_answer_too_has_one_report_under_any_identifier() -> None:
-    canonical = party(Policy(by_content=True))
+    canonical = party(Policy(by_content=True, largest_epsilon=Epsilon.requested(10)))
     asked = [Request(bytes([number]) * 16, "region", MEMOISED) for number in (1, 2)]
     first, again = (canonical.randomize(one, EVERYBODY) for one in asked)
     assert (first == again).all()
@@ -152,3 +165,38 @@ def with_age_of_the_last_changed(records: Records) -> Records:
     columns = {name: records.column(name).copy() for name in records.schema.names}
     columns["age"][-1] += 1
     return Records.from_columns(records.schema, columns)
+
+
+MIXED = Request(bytes(16), "smoker", OneBitRandomizer(Epsilon.requested(5)), mixed=True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "caller", "said"),
+    [
+        (Policy(), "mixer", "policy.largest_epsilon_shuffled"),
+        (Policy(shuffler="mixer", largest_epsilon_shuffled=Epsilon.requested(4)), "mixer", "allows 4"),
+        (Policy(shuffler="mixer", largest_epsilon_shuffled=Epsilon.requested(8)), "analyst", "shuffler"),
+        (Policy(shuffler="mixer", largest_epsilon_shuffled=Epsilon.requested(8)), "mixer", ""),
+        (Policy(shuffler="mixer", largest_epsilon_shuffled=Epsilon.requested(8)), "", ""),
+    ],
+)
+def test_only_the_shuffler_that_the_owner_named_may_ask_for_more_and_a_refusal_names_the_key(
+    policy: Policy, caller: str, said: str
+) -> None:
+    asked = party(policy)
+    if said:
+        with pytest.raises(PolicyRefused, match=said):
+            asked.charged(MIXED, EVERYBODY, caller)
+        assert not asked.ledger.spent().any()
+    else:
+        asked.charged(MIXED, EVERYBODY, caller)
+        with pytest.raises(PolicyRefused):
+            asked.charged(replace(MIXED, mixed=False), EVERYBODY, caller)
+
+
+def test_a_request_that_costs_next_to_nothing_is_refused() -> None:
+    asked = party(Policy(smallest_epsilon=Epsilon.requested("0.0001")))
+    tiny = Request(bytes(16), "smoker", OneBitRandomizer(Epsilon(99_999)))
+    with pytest.raises(PolicyRefused, match=r"at least 0\.0001"):
+        asked.charged(tiny, EVERYBODY)
+    asked.charged(replace(tiny, randomizer=OneBitRandomizer(Epsilon.requested("0.00010001"))), EVERYBODY)

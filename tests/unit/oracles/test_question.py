@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from localdp.accounting.ledger import MemoryLedger
+from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from localdp.domains import Records
 from localdp.errors import InvalidParameter, QueryRefused
 from localdp.oracles.party import Request
 from localdp.oracles.question import Question
@@ -174,21 +173,13 @@ def test_any_number_of_memoised_reports_is_charged_once_and_keeps_its_answers() 
     assert (np.minimum(np.abs(shares - high), np.abs(shares - low)) < 0.12).all()
 
 
-def test_new_records_are_charged_anew_and_old_answers_stay() -> None:
+def test_a_new_epoch_is_charged_anew_and_has_permanent_answers_of_its_own() -> None:
     people = PEOPLE.people
-    memoised = memoised_optimized_unary(ONE * 2, ONE, 4)
-    moved = PEOPLE.column("region").copy()
-    moved[0] = (moved[0] + 1) % 4
-    later = Records.from_columns(
-        PEOPLE.schema, {name: PEOPLE.column(name) for name in PEOPLE.schema.names} | {"region": moved}
-    )
-    ledger = MemoryLedger(people, ONE * 100)
-    before, after = (party_of(records, ledger=ledger) for records in (PEOPLE, later))
-    request = Request(b"the same request", "region", memoised)
-    first, second = (
-        before.randomize(request, Cohort(0, people)),
-        after.randomize(request, Cohort(0, people)),
-    )
-    assert (ledger.spent() == 2 * memoised.epsilon_permanent.nanonats).all()
-    # The second round has fresh coins, so the two reports of one request do not show who moved.
+    memoised = memoised_optimized_unary(ONE * 2, Epsilon(2 * 10**9 - 1), 4)  # shows permanent answers
+    party, everybody = party_of(PEOPLE), Cohort(0, people)
+    first = party.randomize(Request(b"an early request", "region", memoised), everybody)
+    party.enter(party.epoch.next(PEOPLE))
+    second = party.randomize(Request(b"a later request-", "region", memoised), everybody)
+    assert (party.ledger.spent() == 2 * memoised.epsilon_permanent.nanonats).all()
+    # Nobody moved, and still most answers differ: so they do not show who moved.
     assert np.count_nonzero((first != second).any(axis=1)) > people // 4

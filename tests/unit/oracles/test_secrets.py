@@ -16,6 +16,7 @@ from localdp.oracles.secrets import SECRET_BYTES, Secrets
 from localdp.randomizers.memoised import memoised_symmetric_unary
 from tests.support.federations import ONE, people, request
 
+PLENTIFUL = Epsilon.requested(10)
 PEOPLE = 200
 EVERYBODY = Cohort(0, PEOPLE)
 OLD, NEW, PIN = (letter * SECRET_BYTES for letter in (b"o", b"n", b"p"))
@@ -31,7 +32,7 @@ def ledger() -> MemoryLedger:
 
 def party(ledger: MemoryLedger, secrets: Secrets) -> Party:
     """The same people and ledger, with these keys."""
-    return Party("party-0", people(PEOPLE), secrets, ledger, Policy())
+    return Party("party-0", people(PEOPLE), secrets, ledger, Policy(largest_epsilon=PLENTIFUL))
 
 
 def test_a_request_answered_before_a_rotation_is_answered_identically_after_it(
@@ -67,7 +68,7 @@ def test_a_request_of_a_destroyed_key_is_refused_and_nobody_pays_not_even_newcom
     assert (ledger.spent() == spent).all()
 
 
-def test_a_permanent_answer_of_a_destroyed_key_is_refused_until_the_records_change(
+def test_a_permanent_answer_of_a_destroyed_key_is_refused_until_the_next_epoch(
     ledger: MemoryLedger,
 ) -> None:
     asked = replace(
@@ -78,6 +79,10 @@ def test_a_permanent_answer_of_a_destroyed_key_is_refused_until_the_records_chan
     with pytest.raises(KeyRetired):
         party(ledger, DESTROYED).randomize(replace(asked, request_id=b"another one-----"), EVERYBODY)
     assert (ledger.spent() == spent).all()
+    later = party(ledger, DESTROYED)
+    later.enter(later.epoch.next(later.records))
+    assert len(later.randomize(replace(asked, request_id=b"another one-----"), EVERYBODY)) == PEOPLE
+    assert (ledger.spent() == 2 * spent).all()
 
 
 def test_another_key_under_an_old_name_does_not_answer_old_requests(ledger: MemoryLedger) -> None:

@@ -5,6 +5,7 @@ Each attack first succeeds where nothing stands against it, and is then refused 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.accounting.promised import MemoryPromiseLedger
 from localdp.accounting.shuffling import largest_local
-from localdp.cohorts import Cohort, Split
+from localdp.cohorts import Asked, Cohort, Split
 from localdp.domains import Records
 from localdp.errors import BudgetExhausted, PolicyRefused, TooFewReports
 from localdp.oracles.lr import InProcessLROracle
@@ -23,7 +24,7 @@ from localdp.oracles.policy import Policy
 from localdp.oracles.promise import Promise
 from localdp.oracles.shuffled import ShuffledOracle
 from localdp.oracles.shuffler import Shuffler
-from localdp.randomizers.definition import Reports
+from localdp.randomizers.definition import Reports, Values
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomness.hazmat import SeededSource
 from tests.support.people import KEYRING, ONE, PLENTY, population
@@ -42,12 +43,12 @@ class Telling(Party):
     def charged(self, request: Request, cohort: Cohort, caller: str = "") -> Draw:
         draw = super().charged(request, cohort, caller)
 
-        def told(part: Cohort) -> Reports:
-            reports = draw(part)
+        def told(part: Asked, values: Values) -> Reports:
+            reports = draw.made(part, values)
             self.sent += int(np.count_nonzero(reports))
             return reports
 
-        return told
+        return replace(draw, made=told)
 
 
 def party(number: int, records: Records, kind: type[Party] = Party, policy: Policy | None = None) -> Party:

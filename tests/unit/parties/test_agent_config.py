@@ -9,7 +9,10 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from parties.agent import config as module
-from parties.agent.config import Dial, load_config
+from parties.agent.answers import Keeping
+from parties.agent.calendar import Calendar
+from parties.agent.config import Dial, WitnessConfig, load_config
+from parties.agent.sections import Sections
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs/agent-configuration.md"
@@ -27,12 +30,28 @@ ward = { kind = "category", labels = ["A", "B"] }
 [budget]
 total = 10
 per_day = 0.5
+[epochs]
+open = "weekly monday 03:00"
+keep_hours = 1.5
+keep_megabytes = 2
 [policy]
 largest_epsilon = 1
+smallest_epsilon = 0.01
+shuffler = "mixer"
+largest_epsilon_shuffled = 8
 minimum_cohort = 100
 minimum_batch = 50
 columns = ["smoker", "age"]
 aggregators = ["analyst"]
+describe = "aggregators"
+most_requests = 1000
+[work]
+quantum_milliseconds = 5
+request_seconds = 10
+[witness]
+address = "witness.example:7300"
+name = "auditor"
+public_key = "0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f"
 [storage]
 directory = "state"
 [listen]
@@ -44,6 +63,7 @@ name = "analyst"
 server-0 = "127.0.0.1:7001"
 [tls]
 directory = "certificates"
+revoked = "revoked.pem"
 """
 LEAST = """
 name = "north"
@@ -65,17 +85,25 @@ def test_everything_that_can_be_said_is_understood(tmp_path: Path) -> None:
     assert config.data == tmp_path / "patients.csv"
     assert config.schema.names == ("smoker", "age", "ward")
     assert (config.budget, config.budget_per_day) == (Epsilon.requested(10), Epsilon.requested("0.5"))
-    assert config.columns == frozenset({"smoker", "age"})
-    assert config.aggregators == frozenset({"analyst"})
+    policy = config.policy
+    assert policy.columns == frozenset({"smoker", "age"})
+    assert policy.aggregators == frozenset({"analyst"}) and policy.private_description
+    assert (policy.shuffler, policy.largest_epsilon_shuffled) == ("mixer", Epsilon.requested(8))
+    assert (policy.smallest_epsilon, config.most_requests) == (Epsilon.requested("0.01"), 1000)
+    assert (config.calendar, config.keeping) == (Calendar(3, 0, 0), Keeping(5400, 2 << 20))
+    assert (config.work.quantum_seconds, config.work.request_seconds) == (0.005, 10)
+    assert config.witness == WitnessConfig(Dial("witness.example:7300", "auditor"), b"\x0f" * 32)
+    assert config.revoked == tmp_path / "revoked.pem"
     assert config.share_servers == {"server-0": "127.0.0.1:7001"}
     assert (config.address, config.dial) == ("127.0.0.1:7000", Dial("relay.example:7000", "analyst"))
-    assert (config.minimum_cohort, config.minimum_batch) == (100, 50)
+    assert (policy.minimum_cohort, policy.minimum_batch) == (100, 50)
 
 
 def test_little_has_to_be_said(tmp_path: Path) -> None:
     config = load_config(written(tmp_path, LEAST))
     assert config.budget == Epsilon.requested("0.1")
-    assert config.budget_per_day is None and config.columns is None and config.tls is None
+    assert config.budget_per_day is None and config.policy.columns is None and config.tls is None
+    assert config.policy.largest_epsilon == Epsilon.requested(1) and config.policy.shuffler is None
     assert (config.address, config.dial) == ("127.0.0.1:0", None)
 
 
@@ -107,7 +135,19 @@ def test_an_agent_that_dials_listens_only_if_it_is_told_to(tmp_path: Path) -> No
         (LEAST + '[policy]\ncolumns = ["smokr"]', "'smokr' is not a column"),
         (LEAST + "[policy]\nminimum_cohort = 0", "policy.minimum_cohort: a whole number"),
         (LEAST + "[policy]\nminimum_cohort = true", "policy.minimum_cohort: expected int"),
-        (LEAST + "data.rows = 'each'", "data.person: needed"),
+        (LEAST + "data.rows = 'each'", "data.most_rows: needed"),
+        (LEAST + "data.rows = 'each'\ndata.most_rows = 2", "data.person: needed"),
+        (LEAST + "data.rows = 'sample'", "data.person: needed"),
+        (LEAST + "epochs.open = 'hourly'", 'epochs.open: "by hand"'),
+        (LEAST + "epochs.keep_hours = -1", "epochs.keep_hours: a number from 0"),
+        (LEAST + "work.quantum_milliseconds = 'much'", "work.quantum_milliseconds: a number from 0"),
+        (LEAST + "policy.shuffler = 'mixer'", "policy.shuffler: goes with"),
+        (LEAST + "policy.largest_epsilon_shuffled = 8", "policy.shuffler: goes with"),
+        (LEAST + "policy.smallest_epsilon = 2", "policy.smallest_epsilon: is more than"),
+        (LEAST + "policy.describe = 'nobody'", 'policy.describe: "anybody" or'),
+        (LEAST + "witness.name = 'auditor'", "witness.address: missing"),
+        (LEAST + "witness = { address = 'x:1', public_key = 'zz' }", "witness.public_key: 32 bytes"),
+        (LEAST + "witness = { address = 'x:1', name = 'auditor' }", "witness.name: goes with [tls]"),
         (LEAST + "data.rows = 'every'", "data.rows: one of one, sample, each"),
         (LEAST + "listen = 5", "listen: a section"),
         (LEAST + "listen.address = '7000'", "listen.address: a host and a port"),
@@ -144,25 +184,27 @@ def test_the_page_shows_the_configuration_of_the_docstring() -> None:
 def test_every_key_that_is_read_is_shown(tmp_path: Path) -> None:
     table = tomllib.loads(WHOLE)
     table["data"] |= {"rows": "each", "most_rows": 2}
-    reader = module._Reader(tmp_path / "agent.toml", table)
-    reader.config()
+    sections = Sections(tmp_path / "agent.toml", table)
+    module._Reader(sections).config()
     listed = tomllib.loads(shown(PAGE.read_text()))
     assert set(listed) == set(module._SECTIONS)
-    for section, keys in reader._known.items():
+    for section, keys in sections._known.items():
         assert set(listed[section]) == set(keys), section
 
 
 def test_saying_what_holds_anyway_changes_nothing(tmp_path: Path) -> None:
     told = re.findall(r"^\| `(\w+\.\w+)` \| `(.+)` \|$", PAGE.read_text(), re.MULTILINE)
-    assert len(told) == 9
+    assert len(told) == 19
     least = load_config(written(tmp_path, LEAST))
     assert (
         load_config(written(tmp_path, LEAST + "\n".join(f"{key} = {value}" for key, value in told)))
         == least
     )
     for key, value in told:
-        other = {"10": "9", "1": "5", "2": "3", "false": "true"}.get(value, '"debug"')
-        other = {"data.rows": '"each"', "listen.address": '"127.0.0.1:1"'}.get(key, other)
+        other = str(float(value) / 2) if value.replace(".", "").isdigit() else '"debug"'
+        other = {"false": "true", "1": "5", "2": "3", "100000": "7"}.get(value, other)
+        other = {"data.rows": '"sample"', "listen.address": '"127.0.0.1:1"'}.get(key, other)
+        other = {"epochs.open": '"daily 03:00"', "policy.describe": '"aggregators"'}.get(key, other)
         person = 'data.person = "patient"\n' if key == "data.rows" else ""
         path = written(tmp_path, f"{LEAST}{person}{key} = {other}\n")
         assert load_config(path) != least, key

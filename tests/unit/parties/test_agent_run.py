@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, InvalidRecord, StorageFailed
+from localdp.oracles.policy import Policy
 from parties.agent.config import AgentConfig, load_config
-from parties.agent.ledger import SqliteLedger
 from parties.agent.register import entries_of, export
-from parties.agent.run import LEDGER_NAME, identity_of, init_storage, party_of, policy_of
+from parties.agent.run import identity_of
 from parties.agent.secret_file import FILE_NAME, load_secrets, rotate_secrets
-from tests.support.agents import write_agent
+from parties.agent.state import ANSWERS_NAME, LEDGER_NAME, init_storage
+from tests.support.agents import close_party as close
+from tests.support.agents import party_of, write_agent
 from tests.support.federations import request
 from tests.support.processes import somebody_without_rights
 
@@ -28,24 +31,22 @@ def config(tmp_path: Path) -> AgentConfig:
     return load_config(write_agent(tmp_path, budget="per_day = 3", policy="minimum_cohort = 10"))
 
 
-def close(party: object) -> None:
-    ledger = getattr(party, "ledger", None)
-    assert isinstance(ledger, SqliteLedger)
-    ledger.close()
-
-
 def test_a_new_agent_has_keys_an_empty_ledger_and_its_owners_rules(config: AgentConfig) -> None:
     init_storage(config)
     party = party_of(config)
     assert (party.name, party.people) == ("clinic", 40)
-    assert party.policy == policy_of(config) and party.policy.minimum_cohort == 10
+    assert party.policy == config.policy and party.policy.minimum_cohort == 10
     assert not party.ledger.spent().any()
     close(party)
 
 
 def test_its_state_is_for_its_owner_alone(config: AgentConfig) -> None:
     init_storage(config)
-    for name in ("", LEDGER_NAME, FILE_NAME):
+    close(party_of(config))
+    names = {path.name for path in config.storage.iterdir()}
+    assert {LEDGER_NAME, FILE_NAME, ANSWERS_NAME} < names
+    assert any(name.startswith("epoch-") for name in names)
+    for name in ("", *names):
         assert (config.storage / name).stat().st_mode & 0o077 == 0
 
 
@@ -137,7 +138,9 @@ def test_what_an_owner_shows_of_the_ledger_does_not_pin_the_records_for_anybody_
         party.randomize(request(1), EVERYBODY)
         close(party)
         signer = load_secrets(config.storage).signer()
-        entries = export("clinic", entries_of(config.storage / LEDGER_NAME), signer)["entries"]
+        kept = entries_of(config.storage / LEDGER_NAME, load_secrets(config.storage).chain_key)
+        (charged,) = [entry for entry in kept if isinstance(entry.content, Charge)]
+        entries = export("clinic", [charged], signer)["entries"]
         shown.append({key: entries[0][key] for key in ("records", "chain", "request")})
         assert party.records.fingerprint().hex() not in json.dumps(entries)
     public = (
@@ -148,6 +151,6 @@ def test_what_an_owner_shows_of_the_ledger_does_not_pin_the_records_for_anybody_
 
 def test_off_loopback_and_for_named_aggregators_there_must_be_certificates(config: AgentConfig) -> None:
     assert identity_of(config) is None
-    for wrong in ({"address": "0.0.0.0:0"}, {"aggregators": frozenset({"analyst"})}):
+    for wrong in ({"address": "0.0.0.0:0"}, {"policy": Policy(aggregators=frozenset({"analyst"}))}):
         with pytest.raises(InvalidParameter, match=r"\[tls\]"):
             identity_of(replace(config, **wrong))

@@ -16,10 +16,11 @@ from parties import codec
 from parties.agent.config import load_config
 from parties.agent.data import load_table
 from parties.agent.declared import Declared, Reading, declared_schema
-from parties.agent.run import init_storage, party_of
+from parties.agent.state import init_storage
 from parties.experiments.definition import DataSource
 from parties.experiments.reading import load_experiment
 from parties.federated.tables import declared_of
+from tests.support.agents import close_party, party_of
 
 ENTRIES = """stay = { kind = "integer", low = 0, high = 61, column = "Length of stay", missing = 61 }
 pressure = { kind = "real", low = 0, high = 300, column = "Systolic pressure, mmHg" }
@@ -219,6 +220,7 @@ def test_an_agent_serves_its_table_as_it_is(tmp_path: Path) -> None:
     party = party_of(config)
     assert party.records.schema == config.schema == declared_of(PLAIN).schema
     assert party.records.column("stay").tolist() == [3, 61, 60] * 4
+    close_party(party)
 
 
 def test_a_table_is_read_as_it_is(tmp_path: Path) -> None:

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from parties.agent.ledger import SqliteLedger
 from parties.durable import BUSY_SECONDS, open_synced, transaction
 from parties.rounds.storage import Storage
 from parties.shares.storage import SqliteStorage
+from tests.support.ledgers import sqlite_ledger
 
 FULL = 2  # of `PRAGMA synchronous`
 
 OPENED: dict[str, Callable[[Path], sqlite3.Connection]] = {
     "the piece itself": open_synced,
-    "an agent's ledger": lambda path: SqliteLedger(path, 3, Epsilon.requested(1))._file,
+    "an agent's ledger": lambda path: sqlite_ledger(path, 3, Epsilon.requested(1))._file,
     "a coordinator's journal": lambda path: Storage(path).file,
     "a share server's state": lambda path: SqliteStorage(path, "server-0")._file,
 }

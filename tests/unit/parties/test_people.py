@@ -1,5 +1,7 @@
 """A person keeps their budget, whatever happens to the table."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,9 @@ from localdp.errors import InvalidParameter, InvalidRecord, StorageFailed
 from localdp.oracles.party import Party, Request
 from localdp.randomizers.one_bit import binary_randomized_response
 from parties.agent.config import load_config
-from parties.agent.people import number_people
-from parties.agent.run import init_storage, party_of
+from parties.agent.people import Numbers
+from parties.agent.state import init_storage, ledger_to_read, publish
+from tests.support.agents import party_of
 
 KEY = bytes(32)
 CONFIG = """
@@ -27,9 +30,15 @@ def party(tmp_path: Path, rows: list[str], data: str = WITH_PERSON) -> Party:
     (tmp_path / "p.csv").write_text("patient,ill\n" + "".join(f"{row}\n" for row in rows))
     (tmp_path / "agent.toml").write_text(CONFIG.format(data=data))
     config = load_config(tmp_path / "agent.toml")
-    if not (tmp_path / "state").exists():
+    if (tmp_path / "state").exists():
+        publish(config)
+    else:
         init_storage(config)
     return party_of(config)
+
+
+def restarted(tmp_path: Path) -> Party:
+    return party_of(load_config(tmp_path / "agent.toml"))
 
 
 def charge(party: Party, start: int, stop: int, number: int) -> None:
@@ -60,16 +69,19 @@ def test_a_table_in_which_somebody_is_missing_is_refused(tmp_path: Path) -> None
     assert party(tmp_path, ["c,1", "b,1", "a,0"]).people == 3
 
 
-@pytest.mark.parametrize("data", ["", 'data.person = "patient"\ndata.rows = "each"'])
-def test_where_places_are_all_there_is_a_changed_table_is_refused(tmp_path: Path, data: str) -> None:
+@pytest.mark.parametrize("data", ["", 'data.person = "patient"\ndata.rows = "each"\ndata.most_rows = 4'])
+def test_where_places_are_all_there_is_a_table_is_not_read_again_whether_or_not_it_changed(
+    tmp_path: Path, data: str
+) -> None:
     rows = ["a,0", "a,1", "b,1"]
     before = party(tmp_path, rows, data)
     party(tmp_path, ["a,1", *rows[1:]], data)  # nobody has been asked yet: any table will do
     before = party(tmp_path, rows, data)
     charge(before, 0, 1, 1)
-    with pytest.raises(InvalidRecord, match="place of a row"):
-        party(tmp_path, ["b,1", "a,0", "a,1", "a,1"], data)
-    assert party(tmp_path, rows, data).ledger.spent().sum() == 10**9
+    for table in (["b,1", "a,0", "a,1", "a,1"], rows):
+        with pytest.raises(InvalidRecord, match="place of a row"):
+            party(tmp_path, table, data)
+    assert restarted(tmp_path).ledger.spent().sum() == 10**9
 
 
 def test_the_owner_can_vouch_for_the_places(tmp_path: Path) -> None:
@@ -79,12 +91,12 @@ def test_the_owner_can_vouch_for_the_places(tmp_path: Path) -> None:
 
 
 def test_nobody_vouches_for_places_that_people_give_up(tmp_path: Path) -> None:
-    data = 'data.person = "patient"\ndata.rows = "each"\ndata.fixed_order = true'
+    data = 'data.person = "patient"\ndata.rows = "sample"\ndata.fixed_order = true'
     with pytest.raises(InvalidParameter, match=r"data\.fixed_order: goes without data\.person"):
         party(tmp_path, ["ann,0", "bob,1"], data)  # a second visit of ann's would take bob's place
 
 
-EACH = 'data.person = "patient"\ndata.rows = "each"'
+EACH = 'data.person = "patient"\ndata.rows = "each"\ndata.most_rows = 2'
 
 
 @pytest.mark.parametrize(
@@ -100,7 +112,8 @@ def test_charges_of_rows_are_never_read_as_those_of_people_nor_the_other_way_rou
     for table in (rows, ["bob,1", "ann,1", "ann,0"]):
         with pytest.raises(InvalidRecord, match="keeps budgets by"):
             party(tmp_path, table, after)
-    assert party(tmp_path, rows, before).ledger.spent().sum() == 10**9
+    (tmp_path / "agent.toml").write_text(CONFIG.format(data=before))
+    assert restarted(tmp_path).ledger.spent().sum() == 10**9
 
 
 def test_an_agent_notices_that_its_numbers_were_given_another_meaning(tmp_path: Path) -> None:
@@ -112,23 +125,55 @@ def test_an_agent_notices_that_its_numbers_were_given_another_meaning(tmp_path: 
     assert not party(tmp_path, rows, WITH_PERSON).ledger.spent().any()
 
 
-def test_whoever_only_looks_changes_neither_the_meaning_nor_the_numbers(tmp_path: Path) -> None:
+def test_a_changed_meaning_is_told_before_anybody_is_charged(tmp_path: Path) -> None:
     running = party(tmp_path, ["ann,0", "bob,1"], "")
     (tmp_path / "agent.toml").write_text(CONFIG.format(data=WITH_PERSON))
-    assert party_of(load_config(tmp_path / "agent.toml"), write=False).people == 2
+    for opened in (party_of, ledger_to_read):
+        with pytest.raises(InvalidParameter, match="localdp agent publish"):
+            opened(load_config(tmp_path / "agent.toml"))
     charge(running, 0, 1, 1)
     assert running.ledger.spent().tolist() == [10**9, 0]
 
 
+def numbered(ledger: Path, key: bytes, identifiers: list[str]) -> list[int]:
+    """The numbers of these people, written down."""
+    numbers = Numbers(ledger, key, "person")
+    found = numbers(identifiers).tolist()
+    with closing(sqlite3.connect(ledger)) as file, file:
+        numbers.write(file)
+    return [int(number) for number in found]
+
+
 def test_numbers_are_kept_and_identifiers_are_not(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger"
-    assert number_people(ledger, KEY, ["x", "y"]).tolist() == [0, 1]
-    assert number_people(ledger, KEY, ["secret-name", "y", "x"]).tolist() == [2, 1, 0]
+    assert numbered(ledger, KEY, ["x", "y"]) == [0, 1]
+    assert numbered(ledger, KEY, ["secret-name", "y", "x"]) == [2, 1, 0]
     content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"secret-name" not in content
 
 
 def test_another_key_knows_nobody(tmp_path: Path) -> None:
-    number_people(tmp_path / "ledger", KEY, ["x"])
+    numbered(tmp_path / "ledger", KEY, ["x"])
     with pytest.raises(InvalidRecord):
-        number_people(tmp_path / "ledger", bytes(31) + b"1", ["x"])
+        numbered(tmp_path / "ledger", bytes(31) + b"1", ["x"])
+
+
+def test_who_has_published_meanwhile_is_noticed(tmp_path: Path) -> None:
+    late = Numbers(tmp_path / "ledger", KEY, "person")
+    late(["x"])
+    numbered(tmp_path / "ledger", KEY, ["y"])
+    with (
+        closing(sqlite3.connect(tmp_path / "ledger")) as file,
+        pytest.raises(InvalidRecord, match="publish again"),
+    ):
+        late.write(file)
+
+
+def test_a_table_that_is_refused_leaves_nobody_behind(tmp_path: Path) -> None:
+    rows = ["ann,0", "bob,1"]
+    party(tmp_path, rows)
+    for wrong in ([*rows, "anm,7"], [*rows, "anm,0", "cid,x"]):
+        with pytest.raises(InvalidRecord, match="not in the domain"):
+            party(tmp_path, wrong)
+    assert party(tmp_path, rows).people == 2
+    assert party(tmp_path, [*rows, "cid,0"]).people == 3

@@ -13,11 +13,9 @@ from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, PolicyRefused, StorageFailed
 from localdp.oracles.party import Party
 from parties.agent.config import AgentConfig, load_config
-from parties.agent.ledger import SqliteLedger
-from parties.agent.run import LEDGER_NAME, init_storage, party_of
-from tests.support.agents import write_agent
+from parties.agent.state import init_storage, publish
+from tests.support.agents import charges_of, close_party, party_of, write_agent
 from tests.support.federations import request
-from tests.support.ledgers import entries_in
 
 COST = request().randomizer.epsilon.nanonats
 
@@ -26,11 +24,10 @@ COST = request().randomizer.epsilon.nanonats
 def opened(config: AgentConfig) -> Iterator[Party]:
     """The agent's party, as after a start."""
     party = party_of(config)
-    assert isinstance(party.ledger, SqliteLedger)
     try:
         yield party
     finally:
-        party.ledger.close()
+        close_party(party)
 
 
 def made(tmp_path: Path, **settings: object) -> AgentConfig:
@@ -39,19 +36,19 @@ def made(tmp_path: Path, **settings: object) -> AgentConfig:
     return config
 
 
-def test_where_each_row_answers_its_person_pays_for_each_also_after_a_restart(tmp_path: Path) -> None:
-    config = made(tmp_path, people=3, rows_each=3, data='person = "patient"\nrows = "each"')
+def test_where_each_row_answers_it_pays_from_its_share_also_after_a_restart(tmp_path: Path) -> None:
+    each = 'person = "patient"\nrows = "each"\nmost_rows = 4'
+    config = made(tmp_path, people=3, rows_each=3, data=each)
     with opened(config) as party:
         assert party.people == 9
         assert len(party.randomize(request(1), Cohort(0, 4))) == 4
-        assert party.ledger.spent().tolist() == [3 * COST, COST, 0]
+        assert party.ledger.spent().tolist() == [COST] * 4 + [0] * 5
     with opened(config) as party:
-        assert party.ledger.spent().tolist() == [3 * COST, COST, 0]
-        with pytest.raises(BudgetExhausted, match="1 of 1 people"):  # four nats in all
-            party.randomize(request(2), Cohort(0, 2))
-        party.randomize(request(3), Cohort(0, 1))
-        party.randomize(request(2), Cohort(3, 6))
-        assert party.ledger.spent().tolist() == [4 * COST, 4 * COST, 0]
+        assert party.ledger.spent().tolist() == [COST] * 4 + [0] * 5
+        with pytest.raises(BudgetExhausted, match="1 of 2 people"):  # four nats of four rows
+            party.randomize(request(2), Cohort(3, 5))
+        party.randomize(request(2), Cohort(4, 5))
+        assert party.ledger.spent().tolist() == [COST] * 5 + [0] * 4
 
 
 def test_a_sampled_person_pays_once_however_many_rows_there_are(tmp_path: Path) -> None:
@@ -70,17 +67,17 @@ def test_a_question_by_content_is_one_row_of_the_ledger_also_after_a_restart(tmp
         first = party.randomize(request(1, "smoker and age >= 20"), everybody)
     with opened(config) as party:
         assert (party.randomize(request(2, "(smoker and (age >= 20))"), everybody) == first).all()
-    assert len(entries_in(config.storage / LEDGER_NAME)) == 1
+    assert len(charges_of(config)) == 1
 
 
-def test_after_the_table_changed_the_question_by_content_is_charged_anew(tmp_path: Path) -> None:
+def test_in_a_new_epoch_the_question_by_content_is_charged_anew(tmp_path: Path) -> None:
     settings = {"policy": "by_content = true", "data": "fixed_order = true"}
     config, everybody = made(tmp_path, **settings), Cohort(0, 40)
     with opened(config) as party:
         first = party.randomize(request(1), everybody)
-    config.data.write_text(config.data.read_text().replace("p39,True,43", "p39,True,44"))
+    publish(config)  # and nothing has changed
     with opened(config) as party:
-        assert (party.randomize(request(1), everybody) != first).any()  # though nobody's answer changed
+        assert (party.randomize(request(1), everybody) != first).any()
         assert (party.ledger.spent() == 2 * COST).all()
 
 
@@ -90,7 +87,9 @@ def test_a_table_that_lost_people_who_were_charged_is_refused(tmp_path: Path) ->
         party.randomize(request(1), Cohort(0, 40))
     config.data.write_text("\n".join(config.data.read_text().splitlines()[:-1]) + "\n")
     with pytest.raises(StorageFailed, match="more people"):
-        party_of(config)
+        publish(config)
+    with opened(config) as party:
+        assert party.people == 40  # the epoch of before is still open
 
 
 def test_a_refusal_by_policy_leaves_no_row(tmp_path: Path) -> None:
@@ -103,4 +102,4 @@ def test_a_refusal_by_policy_leaves_no_row(tmp_path: Path) -> None:
         ]:
             with pytest.raises(PolicyRefused):
                 party.randomize(asked, cohort)
-    assert entries_in(config.storage / LEDGER_NAME) == []
+    assert charges_of(config) == []

@@ -17,34 +17,13 @@ from parties import codec
 from parties.agent.service import AgentService
 from parties.observability.observer import Observer, WatchedLedger
 from parties.wire.v1 import oracle_pb2 as pb
+from tests.support.callers import Context
 from tests.support.federations import KEYRING, ONE, collection_of, people, request, share_servers_of
 
 PEOPLE = 20
 EVERYBODY = codec.cohort_to_wire(Cohort(0, PEOPLE))
 KEYS = tuple(server.sealing_key.public for server in share_servers_of(2))
 CANARY = "the record says 4711"
-
-
-class Context:
-    """A caller of this name, and how its call was aborted."""
-
-    def __init__(self, caller: str, seconds: float | None = None) -> None:
-        self._caller, self._seconds = caller, seconds
-        self.code: grpc.StatusCode | None = None
-        self.text = ""
-
-    def auth_context(self) -> dict[str, list[bytes]]:
-        return {"x509_common_name": [self._caller.encode()]}
-
-    def time_remaining(self) -> float | None:
-        return self._seconds
-
-    def cancelled(self) -> bool:
-        return False
-
-    async def abort(self, code: grpc.StatusCode, text: str, trailing_metadata: Any = ()) -> None:
-        self.code, self.text = code, text
-        raise grpc.aio.AbortError
 
 
 def agent_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, StorageFailed
-from parties.agent.register import FORMAT, entries_of, export, verify
-from tests.support.ledgers import a_ledger_of_four_charges
+from parties.agent.register import FORMAT, export, verify
+from tests.support.ledgers import NAT, Clock, a_ledger_of_four_charges, charge, entries_in, sqlite_ledger
 
 SIGNER, OTHER = (Ed25519PrivateKey.from_private_bytes(bytes([byte]) * 32) for byte in (1, 2))
 PUBLIC = SIGNER.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
@@ -24,7 +26,7 @@ Register = dict[str, Any]
 @pytest.fixture
 def register(tmp_path: Path) -> Register:
     a_ledger_of_four_charges(tmp_path / "ledger")
-    made: Register = json.loads(json.dumps(export("clinic", entries_of(tmp_path / "ledger"), SIGNER)))
+    made: Register = json.loads(json.dumps(export("clinic", entries_in(tmp_path / "ledger"), SIGNER)))
     return made
 
 
@@ -91,7 +93,7 @@ def test_an_entry_that_is_dropped_repeated_or_has_more_to_say_is_noticed(
         refused(forged)
 
 
-@pytest.mark.parametrize("field", ["format", "party", "public_key", "signature", "entries"])
+@pytest.mark.parametrize("field", ["format", "party", "public_key", "signature", "head", "entries"])
 def test_a_changed_or_missing_part_of_the_document_is_noticed(register: Register, field: str) -> None:
     refused({name: value for name, value in register.items() if name != field})
     if field != "entries":
@@ -99,7 +101,7 @@ def test_a_changed_or_missing_part_of_the_document_is_noticed(register: Register
 
 
 def test_another_party_cannot_sign_for_this_one(register: Register, tmp_path: Path) -> None:
-    others = export("clinic", entries_of(tmp_path / "ledger"), OTHER)
+    others = export("clinic", entries_in(tmp_path / "ledger"), OTHER)
     refused(others)
     refused({**others, "public_key": register["public_key"]})
     refused(register, bytes.fromhex(others["public_key"]))
@@ -115,7 +117,7 @@ NONSENSE: list[Callable[[Register], Any]] = [
     lambda register: {**register, "signature": "zz"},
     lambda register: {**register, "signature": 5},
     lambda register: {**register, "party": None},
-    lambda register: {**register, "entries": [{**register["entries"][0], "charged_at": 10**30}]},
+    lambda register: {**register, "entries": [{**register["entries"][0], "written_at": 10**30}]},
     lambda register: {**register, "entries": [{**register["entries"][0], "split": [1]}]},
     lambda register: {"format": FORMAT},
 ]
@@ -135,5 +137,34 @@ def test_what_is_no_key_is_refused(register: Register, key: bytes) -> None:
 
 def test_a_register_of_a_ledger_that_is_not_there_is_refused_and_none_is_made(tmp_path: Path) -> None:
     with pytest.raises(StorageFailed):
-        entries_of(tmp_path / "ledger")
+        entries_in(tmp_path / "ledger")
     assert not (tmp_path / "ledger").exists()
+
+
+def test_a_register_shows_all_kinds_of_entries_and_notices_a_change_of_any(tmp_path: Path) -> None:
+    path = tmp_path / "other"
+    with closing(sqlite_ledger(path, 4, NAT * 9, clock=Clock())) as ledger:
+        ledger.note_settings("budget 9")
+        ledger.open_epoch(b"i" * 16, b"pin")
+        ledger.charge(charge(1, Cohort(0, 4)))
+        ledger.charge_everybody(NAT, "a lost disk")
+        ledger._append(ledger._checkpoint)
+        ledger.end_epoch()
+        head = ledger.head[1]
+    whole = export("clinic", entries_in(path), SIGNER)
+    assert whole["head"] == head.hex()
+    kinds = [entry["kind"] for entry in whole["entries"]]
+    assert kinds == ["settings", "epoch", "charge", "loss", "checkpoint", "end"]
+    assert verify(whole, PUBLIC) == 6
+    for number, entry in enumerate(whole["entries"]):
+        for field in entry:
+            forged = copy.deepcopy(whole)
+            forged["entries"][number][field] = changed(entry[field])
+            refused(forged)
+
+
+def test_the_chain_of_a_register_is_its_own_and_needs_no_key(tmp_path: Path) -> None:
+    a_ledger_of_four_charges(tmp_path / "ledger")
+    entries = entries_in(tmp_path / "ledger")
+    listed = export("clinic", entries, SIGNER)["entries"]
+    assert not {entry.link.hex() for entry in entries} & {entry["chain"] for entry in listed}

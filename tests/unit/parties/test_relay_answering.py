@@ -227,6 +227,17 @@ def test_frames_that_make_no_sense_are_ignored() -> None:
     relayed(test, lambda: AgentService(party(people(4)), {}))
 
 
+def test_an_answer_that_gets_no_credit_is_given_up() -> None:
+    async def test(answering: Answering, stream: Stream) -> None:
+        hasty = Answering(answering._methods, None, stream.send, stall_seconds=0.02)
+        await hasty.take(call(method=RANDOMIZE, credit=2))
+        assert isinstance(await stream.end(), DeadlineMissed)
+        assert len(stream.parts()) == 2
+        await eventually(lambda: not hasty._begun)
+
+    relayed(test, lambda: scripted([]))
+
+
 def test_no_more_parts_leave_than_there_is_credit_for() -> None:
     service: list[Scripted] = []
 

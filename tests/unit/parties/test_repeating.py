@@ -71,6 +71,10 @@ def test_an_agent_that_could_not_reach_a_share_server_may_reach_it_the_next_time
     assert is_passing(named(errors.Unreachable("share server server-0 cannot be reached")))
 
 
+def test_an_agent_that_was_busy_may_have_time_the_next_time() -> None:
+    assert is_passing(named(errors.Busy("the party has 16 answers in progress for this caller")))
+
+
 @pytest.mark.parametrize(
     "failure",
     [
@@ -80,6 +84,7 @@ def test_an_agent_that_could_not_reach_a_share_server_may_reach_it_the_next_time
         Failure(grpc.StatusCode.RESOURCE_EXHAUSTED),
         named(errors.BudgetExhausted("no")),
         named(errors.PolicyRefused("no")),
+        named(errors.WorkRefused("no")),
         named(errors.StorageFailed("no")),  # it travels as UNAVAILABLE, and is an answer
         named(errors.DeadlineMissed("no")),
     ],
@@ -90,6 +95,7 @@ def test_an_agent_that_could_not_reach_a_share_server_may_reach_it_the_next_time
         "too large",
         "no budget",
         "not allowed",
+        "too much work",
         "no storage",
         "too late there",
     ],

@@ -10,9 +10,9 @@ from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, InvalidParameter, InvalidRecord, LocalDpError
 from localdp.oracles.party import Party
 from parties.agent.config import load_config
-from parties.agent.ledger import SqliteLedger
-from parties.agent.run import init_storage, party_of
-from tests.support.agents import write_agent
+from parties.agent.state import init_storage
+from tests.support.agents import close_party as close
+from tests.support.agents import party_of, write_agent
 from tests.support.federations import request
 
 EACH = 'person = "patient"\nrows = "each"\n'
@@ -26,11 +26,6 @@ def made(directory: Path, data: str, rows_each: int, **options: str) -> Party:
     )
     init_storage(config)
     return party_of(config)
-
-
-def close(party: Party) -> None:
-    assert isinstance(party.ledger, SqliteLedger)
-    party.ledger.close()
 
 
 def attack(party: Party) -> list[str]:
@@ -73,9 +68,9 @@ def test_with_most_rows_a_minimum_cohort_does_not_tell_either(tmp_path: Path) ->
     assert ["PolicyRefused" in one for one in heard[0]] == [True] * 9 + [False]
 
 
-def test_without_it_refusals_tell_which_rows_share_an_owner(tmp_path: Path) -> None:
-    heard = outcomes(tmp_path, EACH)
-    assert heard[0] != heard[1]  # the neighbour of a row that has spent everything is refused, or not
+def test_without_it_there_is_no_agent(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match=r"data\.most_rows: needed"):
+        made(tmp_path, EACH, 2)
 
 
 def test_nobody_spends_more_than_the_budget_over_all_rows(tmp_path: Path) -> None:
@@ -103,15 +98,14 @@ def test_most_rows_goes_with_each_row(tmp_path: Path) -> None:
         load_config(path)
 
 
-def test_it_cannot_be_introduced_once_a_row_has_spent_more_than_its_share(tmp_path: Path) -> None:
-    party = made(tmp_path, EACH, 2)
-    for number in range(4):
+def test_it_cannot_be_raised_once_a_row_has_spent_more_than_its_new_share(tmp_path: Path) -> None:
+    party = made(tmp_path, EACH + "most_rows = 2", 2)
+    for number in range(2):
         party.randomize(request(number), Cohort(0, 1))
     close(party)
-    later = load_config(write_agent(tmp_path, people=6, rows_each=2, data=EACH + "most_rows = 2"))
+    later = load_config(write_agent(tmp_path, people=6, rows_each=2, data=EACH + "most_rows = 4"))
     with pytest.raises(InvalidParameter, match="more than their share"):
         party_of(later)
-    earlier = load_config(write_agent(tmp_path, people=6, rows_each=2, data=EACH))
-    party = party_of(earlier)
-    assert party.ledger.limit.nanonats == TOTAL * 10**9
+    party = party_of(load_config(write_agent(tmp_path, people=6, rows_each=2, data=EACH + "most_rows = 2")))
+    assert party.ledger.limit.nanonats == TOTAL * 10**9 // 2
     close(party)

@@ -18,9 +18,10 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort, Split
-from localdp.errors import BudgetExhausted, RecordsChanged, StorageFailed, UnknownIndex
+from localdp.errors import BudgetExhausted, RequestExpired, StorageFailed, UnknownIndex
 from parties.agent.ledger import SqliteLedger
 from tests.support.federations import party, people, request
+from tests.support.ledgers import sqlite_ledger
 
 PEOPLE = 8
 LIMIT = Epsilon.requested(2)
@@ -29,21 +30,22 @@ NOBODY = 65534
 
 
 def charge(
-    number: int, start: int = 0, stop: int = PEOPLE, records: bytes = b"r", split: Split | None = None
+    number: int, start: int = 0, stop: int = PEOPLE, epoch: int = 1, split: Split | None = None
 ) -> Charge:
     """A charge of one nat for request `number`."""
-    return Charge(b"request %d" % number, records, Cohort(start, stop, split), COST, "a test")
+    cohort = Cohort(start, stop, split)
+    return Charge(b"request %d" % number, b"r", cohort, COST, "a test", epoch=epoch)
 
 
 def opened(path: Path, limit: Epsilon = LIMIT, count: int = PEOPLE) -> closing[SqliteLedger]:
     """The ledger in that file."""
-    return closing(SqliteLedger(path, count, limit))
+    return closing(sqlite_ledger(path, count, limit))
 
 
 def rows(path: Path) -> int:
     """How many charges the file holds."""
     with closing(sqlite3.connect(path)) as file:
-        return int(file.execute("SELECT count(*) FROM charges").fetchone()[0])
+        return int(file.execute("SELECT count(*) FROM entries").fetchone()[0])
 
 
 def test_what_was_spent_is_there_after_reopening(tmp_path: Path) -> None:
@@ -116,15 +118,15 @@ def test_a_charge_that_one_person_cannot_pay_is_taken_from_nobody(tmp_path: Path
     assert rows(path) == 3
 
 
-def test_changed_records_are_refused_also_after_reopening(tmp_path: Path) -> None:
+def test_another_epoch_is_refused_also_after_reopening(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
     with opened(path) as ledger:
         ledger.charge(charge(1, 0, 4))
     with opened(path) as ledger:
-        with pytest.raises(RecordsChanged):
-            ledger.charge(charge(1, 0, 4, records=b"other"))
-        with pytest.raises(RecordsChanged):
-            ledger.charge(charge(1, 4, 8, records=b"other"))
+        with pytest.raises(RequestExpired):
+            ledger.charge(charge(1, 0, 4, epoch=2))
+        with pytest.raises(RequestExpired):
+            ledger.charge(charge(1, 4, 8, epoch=2))
         assert ledger.spent().sum() == 4 * COST.nanonats
 
 
@@ -147,7 +149,7 @@ def test_a_ledger_of_more_people_than_the_party_holds_is_refused(tmp_path: Path)
     with opened(path) as ledger:
         ledger.charge(charge(1))
     with pytest.raises(StorageFailed):
-        SqliteLedger(path, PEOPLE - 1, LIMIT)
+        sqlite_ledger(path, PEOPLE - 1, LIMIT)
 
 
 def test_when_the_file_is_full_nothing_is_answered_and_nothing_is_spent(tmp_path: Path) -> None:
@@ -172,22 +174,23 @@ def test_when_the_file_is_full_nothing_is_answered_and_nothing_is_spent(tmp_path
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE charges SET cost_nanonats = -1",
-        "UPDATE charges SET start = 9, stop = 2",
-        "UPDATE charges SET stop = 4294967297",
-        "UPDATE charges SET seed = x'00', parts = 1, part = 0",
-        "UPDATE charges SET seed = x'00000000000000000000000000000000'",
-        "DROP TABLE charges; CREATE TABLE charges (number INTEGER PRIMARY KEY)",
+        "UPDATE entries SET body = x''",
+        "UPDATE entries SET kind = 'loss'",
+        "UPDATE entries SET request = NULL",
+        "DROP TABLE entries",
+        "DROP TABLE entries; CREATE TABLE entries (number INTEGER PRIMARY KEY)",
+        "PRAGMA application_id = 0",
+        "PRAGMA user_version = 3",
     ],
 )
-def test_a_file_with_rows_that_are_no_charges_is_refused(tmp_path: Path, damage: str) -> None:
+def test_a_file_with_rows_that_are_no_entries_is_refused(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "ledger"
     with opened(path) as ledger:
         ledger.charge(charge(1))
     with closing(sqlite3.connect(path)) as file:
         file.executescript(damage)
     with pytest.raises(StorageFailed):
-        SqliteLedger(path, PEOPLE, LIMIT)
+        sqlite_ledger(path, PEOPLE, LIMIT)
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -195,7 +198,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) ->
     path.write_bytes(b"not a database, but long enough to be looked at: " * 100)
     before = path.read_bytes()
     with pytest.raises(StorageFailed):
-        SqliteLedger(path, PEOPLE, LIMIT)
+        sqlite_ledger(path, PEOPLE, LIMIT)
     assert path.read_bytes() == before
 
 
@@ -209,12 +212,12 @@ def test_a_file_that_is_damaged_under_an_open_ledger_grants_nothing_more(tmp_pat
         with pytest.raises((StorageFailed, BudgetExhausted)):
             ledger.charge(charge(2))
     with pytest.raises(StorageFailed):
-        SqliteLedger(path, PEOPLE, LIMIT)
+        sqlite_ledger(path, PEOPLE, LIMIT)
 
 
 def test_a_directory_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageFailed):
-        SqliteLedger(tmp_path / "nowhere" / "ledger", PEOPLE, LIMIT)
+        sqlite_ledger(tmp_path / "nowhere" / "ledger", PEOPLE, LIMIT)
 
 
 @contextmanager
@@ -238,7 +241,7 @@ def test_a_file_that_may_only_be_read_is_refused_and_nothing_is_answered() -> No
         path.chmod(0o444)
         directory.chmod(0o555)
         with _somebody_without_rights(), pytest.raises(StorageFailed):
-            SqliteLedger(path, PEOPLE, LIMIT).charge(charge(2))
+            sqlite_ledger(path, PEOPLE, LIMIT).charge(charge(2))
         directory.chmod(0o755)
 
 
@@ -246,5 +249,5 @@ def test_no_message_of_the_ledger_quotes_what_is_stored(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
     path.write_bytes(b"canary 4711 " * 500)
     with pytest.raises(StorageFailed) as caught:
-        SqliteLedger(path, PEOPLE, LIMIT)
+        sqlite_ledger(path, PEOPLE, LIMIT)
     assert "4711" not in str(caught.value)

@@ -13,10 +13,10 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort
-from parties.agent.ledger import SqliteLedger
 from parties.view import owned
 from parties.view.owned import LedgerReader, Owned, Watch, is_alive
 from parties.view.rounds import PartyView
+from tests.support.ledgers import sqlite_ledger
 
 LIMIT = Epsilon.requested(5)
 
@@ -27,7 +27,7 @@ def charge(name: bytes, start: int, stop: int, cost: float) -> Charge:
 
 def test_a_ledger_is_read_while_its_agent_writes(tmp_path: Path) -> None:
     path = tmp_path / "party-0.ledger"
-    ledger = SqliteLedger(path, 10, LIMIT)
+    ledger = sqlite_ledger(path, 10, LIMIT)
     reader = LedgerReader(path, 10, LIMIT)
     assert reader.look() == (0, 5.0, 5.0)
     ledger.charge(charge(b"a", 0, 10, 1))
@@ -41,7 +41,7 @@ def test_a_ledger_is_read_while_its_agent_writes(tmp_path: Path) -> None:
 
 def test_reading_a_ledger_changes_nothing_in_it(tmp_path: Path) -> None:
     path = tmp_path / "party-0.ledger"
-    ledger = SqliteLedger(path, 10, LIMIT)
+    ledger = sqlite_ledger(path, 10, LIMIT)
     ledger.charge(charge(b"a", 0, 10, 1))
     ledger.close()
     before = path.read_bytes()
