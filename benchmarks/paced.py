@@ -22,6 +22,7 @@ from localdp.oracles.party import Party, Request
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomness.keystream import KeystreamSource
 from parties import codec
+from parties.agent.answers import KeptAnswers
 from parties.agent.ledger import SqliteLedger
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.agent.work import WorkLimits
@@ -71,8 +72,9 @@ def _agent() -> Iterator[str]:
 
 async def _serve(directory: str) -> None:
     people = made_up_people(PEOPLE, KeystreamSource.from_system())
-    ledger = SqliteLedger(Path(directory) / "ledger", PEOPLE, PLENTY)
-    agent = AgentService(Party("party", people, bytes(32), ledger), {}, limits=WorkLimits())
+    ledger = SqliteLedger(Path(directory) / "ledger", PEOPLE, PLENTY, chain_key=bytes(32))
+    kept = KeptAnswers(Path(directory) / "answers")
+    agent = AgentService(Party("party", people, bytes(32), ledger), {}, limits=WorkLimits(), kept=kept)
     server, port = await start_server("127.0.0.1", 0, [(SERVICE_NAME, agent.register)])
     print(port, flush=True)
     await asyncio.to_thread(sys.stdin.read)

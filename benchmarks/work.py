@@ -53,7 +53,7 @@ class Bench:
 
     def __init__(self, directory: str) -> None:
         self.source = KeystreamSource.from_system()
-        ledger = SqliteLedger(Path(directory) / "ledger", PEOPLE, _PLENTY)
+        ledger = SqliteLedger(Path(directory) / "ledger", PEOPLE, _PLENTY, chain_key=bytes(32))
         self.party = Party("party", table(), bytes(32), ledger)
         self.limits = WorkLimits()
         self.party.state()  # the table's fingerprint is made once
