@@ -40,11 +40,6 @@ class Policy:
         if self.aggregators is not None and caller not in self.aggregators:
             raise PolicyRefused("the party does not answer this aggregator")
 
-    def require_reader(self, caller: str) -> None:
-        """Refuse to say what may be asked, where that is for those alone who may ask."""
-        if self.private_description:
-            self.require_caller(caller)
-
     def require_columns(self, columns: frozenset[str]) -> None:
         """Refuse a query that looks at more than the owner allows."""
         hidden = columns - self.columns if self.columns is not None else frozenset[str]()
