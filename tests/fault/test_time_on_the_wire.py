@@ -183,12 +183,15 @@ def attacked(directory: Path, form: str, through_cohort: bool) -> float:
 
 
 @pytest.mark.nightly
-def test_nobody_is_read_off_a_sound_agent(tmp_path: Path) -> None:
+def test_nobody_is_read_off_a_sound_agent(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     # At the same time, to save some: an agent rests for most of an answer's time.
     cases = [(form, through) for form in ("which", "nearest") for through in (False, True)]
     with machine(alone=False), ThreadPoolExecutor(len(cases)) as pool:
         areas = list(pool.map(lambda case: attacked(tmp_path, *case), cases))
-    assert all(0.3 <= area <= 0.7 for area in areas), dict(zip(cases, areas, strict=True))
+    record_property("areas", dict(zip(cases, areas, strict=True)))
+    assert all(0.3 <= area <= 0.7 for area in areas), areas
 
 
 def every_family(directory: Path, rounds: int) -> dict[str, list[float]]:
@@ -207,7 +210,10 @@ def every_family(directory: Path, rounds: int) -> dict[str, list[float]]:
 
 
 @pytest.mark.nightly
-def test_the_time_of_an_answer_tells_nothing_for_a_query_of_each_family(tmp_path: Path) -> None:
+def test_the_time_of_an_answer_tells_nothing_for_a_query_of_each_family(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     with machine(alone=False):
         told = every_family(tmp_path, EACH * len(FAMILIES))
+    record_property("told", told)
     assert all(abs(t) < MOST_T for family in told.values() for t in family), told
