@@ -5,14 +5,16 @@ Decoding builds the domain objects, whose constructors check their own bounds: w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.remaining import STEPS, Step
 from localdp.cohorts import Cohort, Split
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Schema
-from localdp.errors import InvalidParameter
+from localdp.errors import InvalidParameter, MalformedReport
 from localdp.oracles.party import Request
+from localdp.sharing.binding import Binding
 from localdp.sharing.collection import Collection, Contributor, Tier
 from localdp.sharing.encoding import Encoding, EncodingKind
 from localdp.sharing.noise_plans import NoisePlan, PlanKind
@@ -95,7 +97,10 @@ def collection_to_wire(collection: Collection) -> collection_pb2.Collection:
         minimum_batch=collection.minimum_batch,
         encoding=_encoding_to_wire(collection.encoding),
         tier=_TIERS[collection.tier],
-        keys=collection.keys,
+        keys=collection.binding.keys,
+        witnesses=collection.binding.witnesses,
+        commitment=collection.binding.commitment,
+        ends=collection.binding.ends,
     )
 
 
@@ -111,8 +116,8 @@ def collection_from_wire(message: collection_pb2.Collection) -> Collection:
         tuple(message.servers),
         tuple(Contributor(party.name, party.people) for party in message.parties),
         message.minimum_batch,
+        Binding(tuple(message.keys), tuple(message.witnesses), message.commitment, message.ends),
         _named(_TIERS, message.tier, "tier"),
-        tuple(message.keys),
     )
 
 
@@ -150,6 +155,24 @@ def schema_from_wire(message: schema_pb2.Schema) -> Schema:
     if len(columns) != len(message.columns):
         raise InvalidParameter("the columns of a schema must differ in name")
     return Schema(columns)
+
+
+def budgets_to_wire(steps: Sequence[Step]) -> oracle_pb2.BudgetsResponse:
+    """What people have left as a message."""
+    told = [
+        oracle_pb2.BudgetStep(at_least_nanonats=one.at_least.nanonats, people=one.people) for one in steps
+    ]
+    return oracle_pb2.BudgetsResponse(steps=told)
+
+
+def budgets_from_wire(message: oracle_pb2.BudgetsResponse, people: int) -> tuple[Step, ...]:
+    """What so many people have left, checked: all steps, each with as many people as the one before at least."""
+    steps = tuple(Step(Epsilon(one.at_least_nanonats), one.people) for one in message.steps[: len(STEPS)])
+    counts = [0, *(one.people for one in steps)]
+    whole = len(message.steps) == len(STEPS) and tuple(one.at_least for one in steps) == STEPS
+    if not whole or counts != sorted(counts) or counts[-1] != people:
+        raise MalformedReport("budgets are told in the steps of the contract, and at 0 nats of everybody")
+    return steps
 
 
 def _column(name: str, domain: Domain) -> schema_pb2.SchemaColumn:

@@ -4,7 +4,7 @@ Ranges are kept as the sorted edges of their union.  Random splits are kept as t
 without drawing it.  Only when another cohort is asked about are they drawn, once, into one bit for each person; there
 also go ranges that are too many to list.  So the work for a cohort grows with that cohort and with the logarithm of what
 was added before, and what is kept of one request is bounded: by `MOST_SPLITS` splits, `MOST_EDGES` edges and a bit for
-each person.
+each person up to the last one.
 
 Checked against a set of people in tests/unit/accounting/test_coverage.py.
 """
@@ -33,7 +33,7 @@ class Coverage:
         self._splits: dict[Cohort, None] = {}  # in order
         self._drawn = 0  # how many of them are in the flags
         self._flags: NDArray[np.uint8] | None = None  # eight people a byte
-        self._people = 0
+        self._people = 0  # up to the last one who was added
 
     @property
     def splits(self) -> int:
@@ -45,9 +45,9 @@ class Coverage:
         flagged = self._people // 8 if self._splits or self._flags is not None else 0
         return _EDGE_BYTES * len(self._edges) + _SPLIT_BYTES * len(self._splits) + flagged
 
-    def add(self, cohort: Cohort, people: int) -> None:
-        """Cover the cohort as well; `people` is how many the party has."""
-        self._people = people
+    def add(self, cohort: Cohort) -> None:
+        """Cover the cohort as well."""
+        self._people = max(self._people, cohort.stop)
         if cohort.start == cohort.stop:
             return
         if cohort.split is not None:
@@ -111,9 +111,11 @@ class Coverage:
         self._flags = np.packbits(flags, bitorder="little")
 
     def _flagged(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """The flags of a range of people."""
-        if self._flags is None:
-            return np.zeros(stop - start, np.bool_)
-        first = start // 8
-        bits = np.unpackbits(self._flags[first : -(-stop // 8)], bitorder="little").view(np.bool_)
-        return bits[start - 8 * first : stop - 8 * first]
+        """The flags of a range of people, who may be newcomers since the last one was set."""
+        flagged = np.zeros(stop - start, np.bool_)
+        if self._flags is not None:
+            first = start // 8
+            bits = np.unpackbits(self._flags[first : -(-stop // 8)], bitorder="little").view(np.bool_)
+            known = bits[start - 8 * first : stop - 8 * first]
+            flagged[: known.size] = known
+        return flagged

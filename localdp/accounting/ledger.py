@@ -137,11 +137,11 @@ class Taken:
         heard = self.heard.get(charge.caller)
         return heard is not None and heard.covers(charge.cohort)
 
-    def add(self, charge: Charge, people: int) -> None:
+    def add(self, charge: Charge) -> None:
         """The cohort has paid, and the caller has its reports."""
         self.charges += 1
-        self.paid.add(charge.cohort, people)
-        self.heard.setdefault(charge.caller, Coverage()).add(charge.cohort, people)
+        self.paid.add(charge.cohort)
+        self.heard.setdefault(charge.caller, Coverage()).add(charge.cohort)
 
     def nbytes(self) -> int:
         """How much memory it takes at most until something is added."""
@@ -193,14 +193,26 @@ class Accounts:
 
     def restore(self, sums: Sums) -> None:
         """Begin from these sums; whoever came later has only lost what everybody has."""
-        if (sums.spent[self.people :] != sums.losses).any():
-            raise StorageFailed(f"the ledger has charges for more people than the party's {self.people}")
         self._losses, self._day = sums.losses, sums.day
-        self._spent = np.full(self.people, sums.losses, np.int64)
-        self._spent[: len(sums.spent)] = sums.spent[: self.people]
-        self._spent_today = np.zeros(self.people if self._limit_per_day else 0, np.int64)
-        if self._limit_per_day:
-            self._spent_today[: len(sums.today)] = sums.today[: self.people]
+        self._spent = np.array(sums.spent)
+        self._spent_today = np.array(sums.today[: None if self._limit_per_day else 0])
+        self._make_room(self.people)
+
+    def speak_for(self, people: int) -> None:
+        """There are so many people from now on, newcomers at the end; whoever was charged has to be among them."""
+        if (self._spent[people:] != self._losses).any():
+            raise StorageFailed(f"the ledger has charges for more people than the party's {people}")
+        self.people = people
+        self._make_room(people)
+
+    def _make_room(self, people: int) -> None:
+        """Sums of so many people at least."""
+        more = people - self._spent.size
+        if more > 0:
+            self._spent = np.append(self._spent, np.full(more, self._losses, np.int64))
+        if self._limit_per_day and self._spent_today.size < self._spent.size:
+            today, self._spent_today = self._spent_today, np.zeros_like(self._spent)
+            self._spent_today[: today.size] = today
 
     def key_of(self, charge: Charge) -> str:
         """The key that the request was first charged with, or the charge's own if it is the first."""
@@ -218,7 +230,7 @@ class Accounts:
 
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""
-        return self._spent.copy()
+        return self._spent[: self.people].copy()
 
     def debtors(self, charge: Charge, day: int = 0) -> Debtors | None:
         """Who would have to pay on that day, perhaps nobody; None when there is nothing to note either.
@@ -248,13 +260,15 @@ class Accounts:
         for book in self._books(day):
             book[debtors] += charge.cost.nanonats
         taken = self._requests.get(charge.request) or Taken(charge.key, charge.epoch)
-        taken.add(charge, self.people)
+        taken.add(charge)
         self._requests[charge.request] = taken
 
     def rebook(self, charge: Charge, day: int = 0) -> None:
-        """Book a charge that was taken in an earlier run; it counts whatever the limit is now."""
-        if charge.cohort.stop > self.people:
-            raise StorageFailed(f"the ledger has charges for more people than the party's {self.people}")
+        """Book a charge that was taken in an earlier run, or by another process, which may know of newcomers.
+
+        It counts whatever the limit is now.
+        """
+        self._make_room(charge.cohort.stop)
         self.take(charge, self._not_yet_charged(charge), day)
 
     def charge_everybody(self, cost: Epsilon, day: int = 0) -> None:

@@ -7,7 +7,8 @@ exceed either limit.  It is the shuffler's: the parties' own ledgers count what 
 
 People are known by their party's name and by the party's own numbering, so that it does not matter who else takes part.
 A request is known by the identifier under which the shuffler asks the parties; that names cohort and all, so the
-same request again costs nothing, and anything else costs whole.
+same request again costs nothing, and anything else costs whole.  With it stands a digest of the reports that were mixed:
+others under its name, as a party has them that lost its memory, were drawn anew, and are refused.
 
 Claim.  No person's sums exceed the limits.  Checked for every ledger by tests/contract/test_promise_ledger.py.
 """
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from localdp.errors import BudgetExhausted
+from localdp.errors import BudgetExhausted, RequestExpired
 
 TRILLION = 10**12
 _LARGEST_SUM = 1 << 62
@@ -42,6 +43,7 @@ class Outlay:
     parts: tuple[tuple[str, Cohort], ...]  # the name of each party, and the cohort in its own numbering
     epsilon: Epsilon
     delta_trillionths: int
+    reports: bytes = b""  # keyed digest of everybody's reports, in order; empty until they are gathered
 
 
 class PromiseLedger(Protocol):
@@ -52,7 +54,7 @@ class PromiseLedger(Protocol):
         ...
 
     def charge(self, outlay: Outlay) -> None:
-        """Book it, whole or not at all; a request that was booked before costs nothing."""
+        """Book it, whole or not at all; the same reports again cost nothing, and others are refused."""
         ...
 
 
@@ -64,11 +66,19 @@ class PromisedSums:
         limits = epsilon_total.nanonats, int(delta_total * TRILLION)
         self._limits = np.minimum(limits, _LARGEST_SUM).astype(np.int64)
         self._sums: dict[str, NDArray[np.int64]] = {}  # of each party: epsilons and deltas of its people
-        self._known: set[bytes] = set()
+        self._known: dict[bytes, bytes] = {}  # of each request: which reports were mixed
 
     def knows(self, outlay: Outlay) -> bool:
         """Whether the request was booked before."""
         return outlay.request in self._known
+
+    def is_booked(self, outlay: Outlay) -> bool:
+        """Whether these reports were mixed before; other reports under their name are refused."""
+        if self.knows(outlay) and self._known[outlay.request] != outlay.reports:
+            raise RequestExpired(
+                "a party does not give the reports of before under this request any more; make a new request"
+            )
+        return self.knows(outlay)
 
     def require(self, outlay: Outlay) -> None:
         """Refuse what somebody could not pay."""
@@ -90,7 +100,7 @@ class PromisedSums:
             sums, people = self._people(name, cohort.stop), cohort.selection()
             for row, cost in zip(sums, _cost(outlay), strict=True):
                 row[people] += cost
-        self._known.add(outlay.request)
+        self._known[outlay.request] = outlay.reports
 
     def spent(self, name: str, people: int) -> NDArray[np.int64]:
         """Nanonats and trillionths of delta, in two rows, of so many people of a party."""
@@ -121,7 +131,7 @@ class MemoryPromiseLedger:
     def charge(self, outlay: Outlay) -> None:
         """Book it, whole or not at all."""
         self._sums.require(outlay)
-        if not self._sums.knows(outlay):
+        if not self._sums.is_booked(outlay):
             self._sums.book(outlay)
 
     def spent(self, name: str, people: int) -> NDArray[np.int64]:

@@ -26,11 +26,12 @@ from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
-from localdp.oracles.shared import InProcessShareServers, SharedOracle
+from localdp.oracles.shared import InProcessShareServers, SharedOracle, default_tier
 from localdp.oracles.shuffled import ShuffledOracle, Shuffler
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource
 from localdp.sharing.share_server import ShareServer
+from localdp.sharing.vault import MemoryVault
 
 Trust = Literal["exact", "curator", "local", "shuffled", "shared"]
 Bounds = tuple[float, float]
@@ -85,8 +86,11 @@ def oracle_of_records(
     if trust == "shuffled":
         return _shuffled(records, spent, source)
     if trust == "shared":
-        servers = [ShareServer(name, os.urandom(SECRET_BYTES)) for name in ("server-0", "server-1")]
-        return SharedOracle(InProcessShareServers([party], servers), spent, source)
+        servers = [
+            ShareServer(name, MemoryVault(os.urandom(SECRET_BYTES))) for name in ("server-0", "server-1")
+        ]
+        tier = default_tier(simulated=True)
+        return SharedOracle(InProcessShareServers([party], servers), spent, source, tier=tier)
     raise InvalidParameter("a trust model is exact, curator, local, shuffled or shared")
 
 

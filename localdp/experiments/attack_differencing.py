@@ -23,11 +23,15 @@ from localdp.oracles.exact import ExactOracle
 from localdp.oracles.lr import InProcessLROracle, LROracle
 from localdp.oracles.party import Party, Request
 from localdp.oracles.policy import Policy
-from localdp.oracles.shared import InProcessShareServers, SharedOracle
+from localdp.oracles.shared import InProcessShareServers, SharedOracle, default_tier, run_collection
 from localdp.oracles.shuffler import DEFAULT_DELTA, Shuffler
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomness.source import RandomSource
+from localdp.sharing.collection import COLLECTION_ID_BYTES, Collection
+from localdp.sharing.encoding import Encoding
+from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.share_server import ShareServer
+from localdp.sharing.vault import MemoryVault
 
 PEOPLE = 50
 EPSILONS = ("0.1", "0.3", "1", "3", "10")
@@ -70,7 +74,8 @@ def shares(
     records: Records, cohort: Cohort, epsilon: Epsilon, source: RandomSource
 ) -> StatisticalQueryOracle:
     """Noise by two share servers, in a collection of its own."""
-    return SharedOracle(share_servers(records, source), epsilon, source, cohort=cohort)
+    servers, tier = share_servers(records, source), default_tier(simulated=True)
+    return SharedOracle(servers, epsilon, source, tier=tier, cohort=cohort)
 
 
 def share_servers(
@@ -78,7 +83,7 @@ def share_servers(
 ) -> InProcessShareServers:
     """Two of them, with keys of their own."""
     keys = [source.raw("u1", 32).tobytes() for _ in range(2)]
-    servers = [ShareServer(f"server-{number}", key) for number, key in enumerate(keys)]
+    servers = [ShareServer(f"server-{number}", MemoryVault(key)) for number, key in enumerate(keys)]
     return InProcessShareServers([party_of(records, source, policy)], servers)
 
 
@@ -139,21 +144,32 @@ def _mixed(tried: Range) -> Panel:
 
 def refusals(source: RandomSource) -> tuple[str, ...]:
     """What share servers and parties say to a collection about one person less than its minimum batch."""
-    records, one = people(PEOPLE, source), Epsilon.requested(1)
-    small = SharedOracle(
-        share_servers(records, source), one, source, minimum_batch=PEOPLE, cohort=but_the_last(PEOPLE)
-    )
+    records = people(PEOPLE, source)
+    small = share_servers(records, source)
     strict = share_servers(records, source, Policy(minimum_batch=PEOPLE))
-    early = SharedOracle(strict, one, source, minimum_batch=2, cohort=but_the_last(PEOPLE))
     return (
-        f"a minimum batch of {PEOPLE}, asked about {PEOPLE - 1}: {_refusal(small)}",
-        f"a party whose policy wants {PEOPLE}, in a collection for 2: {_refusal(early)}",
+        f"a minimum batch of {PEOPLE}, asked about {PEOPLE - 1}: {_refusal(small, PEOPLE, source)}",
+        f"a party whose policy wants {PEOPLE}, in a collection for 2: {_refusal(strict, 2, source)}",
     )
 
 
-def _refusal(oracle: StatisticalQueryOracle) -> str:
+def _refusal(servers: InProcessShareServers, minimum_batch: int, source: RandomSource) -> str:
+    """Of a collection that no oracle would begin: whoever attacks has a collector of their own."""
+    collection_id = source.raw("u1", COLLECTION_ID_BYTES).tobytes()
+    collection = Collection(
+        collection_id,
+        QUERY,
+        Encoding.count(),
+        Epsilon.requested(1),
+        NoisePlan.EACH_SERVER,
+        servers.servers,
+        servers.contributors,
+        minimum_batch,
+        servers.bind(collection_id),
+        default_tier(simulated=True),
+    )
     try:
-        oracle.answer([QUERY])
+        run_collection(servers, collection, but_the_last(PEOPLE))
     except LocalDpError as error:
         return f"{type(error).__name__}, {error}"
     return "answered"

@@ -180,6 +180,6 @@ _WORDS = {
 }
 
 
-def cheating_in_words(model: str, tier: str = "additive") -> str:
+def cheating_in_words(model: str, tier: str) -> str:
     """What a cheating party can do under a trust model."""
     return _WORDS[tier if model == "shared" else model]

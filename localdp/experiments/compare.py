@@ -38,13 +38,14 @@ from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle, LROracle
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
-from localdp.oracles.shared import InProcessShareServers, SharedOracle, ShareServers
+from localdp.oracles.shared import InProcessShareServers, SharedOracle, ShareServers, default_tier
 from localdp.oracles.shuffled import ShuffledOracle
 from localdp.oracles.shuffler import DEFAULT_DELTA, Mixer, Promise, Shuffler
 from localdp.randomizers.definition import Floats
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.noise_plans import NoisePlan, ServerNoise
 from localdp.sharing.share_server import ShareServer
+from localdp.sharing.vault import MemoryVault
 
 QUERY = "smoker"
 TRIALS_PER_BLOCK = 50
@@ -154,7 +155,8 @@ def in_process(records: Records, settings: Settings, keyring: Keyring) -> Iterat
         for number, part in enumerate(dealt(records, settings.parties))
     ]
     servers = [
-        ShareServer(f"server-{number}", keyring.server(number)) for number in range(settings.servers)
+        ShareServer(f"server-{number}", MemoryVault(keyring.server(number)))
+        for number in range(settings.servers)
     ]
     lr, promise = InProcessLROracle(parties), settings.promise
     mixer = None if promise is None else Shuffler(lr, KeystreamSource(keyring.shuffler()), promise)
@@ -201,7 +203,8 @@ def _oracle(
     if block.model == "shuffled":
         assert federation.mixer is not None  # both follow from the settings
         return ShuffledOracle(federation.mixer, settings.epsilon, source, delta=settings.delta)
-    return SharedOracle(federation.share_servers, settings.epsilon, source, plan=settings.plan)
+    tier = default_tier(simulated=True)
+    return SharedOracle(federation.share_servers, settings.epsilon, source, plan=settings.plan, tier=tier)
 
 
 def predicted_error(model: str, settings: Settings, people: int) -> float:

@@ -27,6 +27,7 @@ from typing import Generic, Literal, TypeVar
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger
+from localdp.accounting.remaining import Step, remaining
 from localdp.cohorts import Asked, Cohort
 from localdp.domains import Ownership, Records, Schema
 from localdp.errors import InvalidParameter, PolicyRefused, RequestExpired, UnknownIndex
@@ -42,7 +43,7 @@ from localdp.randomizers.memoised import Memo, MemoisedUnary
 from localdp.randomizers.memoised_hashing import MemoisedHashing
 from localdp.randomness.lanes import LanedSource
 from localdp.randomness.source import RandomSource
-from localdp.sharing.blocks import ShareBlock, positions_in
+from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection
 from localdp.sharing.tiers import Sharing, sharing_of
 
@@ -204,6 +205,11 @@ class Party:
         """What a report costs each person who has not paid for it yet, if `charged` would answer now; or its refusal."""
         return self._granted(self._billed(request, caller)[1], cohort)
 
+    def budgets(self, caller: str = "") -> tuple[Step, ...]:
+        """What people have left, in coarse steps, for a caller who may ask; no record has a part in it."""
+        self.policy.require_caller(caller)
+        return remaining(self.ledger.spent(), self.ledger.limit, self.policy.fewest)
+
     def _billed(self, request: Request, caller: str) -> tuple[Question, Bill]:
         """What is asked, and what it is charged as; or a refusal that has nothing to do with who is asked."""
         self.policy.require_caller(caller)
@@ -244,7 +250,6 @@ class Party:
         again, in whatever parts, is the same report.
         """
         query, sharing, bill = self._billed_shares(collection, caller)
-        own = collection.positions_of(self.name)
         secret, epoch, name = self._charge(bill, cohort), bill.epoch, bill.name
         key = epoch.key(secret, b"shares", name)
 
@@ -253,7 +258,7 @@ class Party:
 
         def made(part: Asked, values: Values) -> list[ShareBlock]:
             assert isinstance(part, Cohort)  # inputs are kept for shares, so nobody is left over
-            rows = sharing.split(values, positions_in(part, own.start), LanedSource(key, part.lanes()))
+            rows = sharing.split(values, LanedSource(key, part.lanes()))
             return [ShareBlock(name, self.name, part, one) for one in rows]
 
         return Charged(name, epoch.number, inputs, made, "inputs")
@@ -278,7 +283,8 @@ class Party:
             raise InvalidParameter("the collection is wrong about how many people this party speaks for")
         sharing, purpose = (
             sharing_of(collection),
-            f"{collection.plan.value} collection of {shortened(query.text)}",
+            f"{collection.plan.value} collection of {shortened(query.text)}, servers' keys"
+            f" {collection.binding.digest[:4].hex()}",
         )
         return query, sharing, Bill(collection.digest, epoch, collection.epsilon, purpose, caller)
 

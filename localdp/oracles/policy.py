@@ -46,9 +46,14 @@ class Policy:
         if hidden:
             raise PolicyRefused(f"the party does not answer questions about column {min(hidden)!r}")
 
+    @property
+    def fewest(self) -> int:
+        """How many indices are of as many people as the minimum cohort has, whoever's rows they are."""
+        return (self.minimum_cohort - 1) * self.most_rows + 1
+
     def require_cohort(self, cohort: Cohort) -> None:
-        """Refuse a request about too few people: so many there are at least, whoever's rows they are."""
-        if self.minimum_cohort > 1 and -(-cohort.size() // self.most_rows) < self.minimum_cohort:
+        """Refuse a request about too few people."""
+        if self.minimum_cohort > 1 and cohort.size() < self.fewest:
             raise PolicyRefused(f"the party answers for at least {self.minimum_cohort} people at once")
 
     def require_rows(self, most: int) -> None:

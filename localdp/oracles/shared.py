@@ -43,6 +43,7 @@ from localdp.queries.vector_query import VectorQuery
 from localdp.randomness.source import RandomSource
 from localdp.sharing import additive
 from localdp.sharing.agreement import agree
+from localdp.sharing.binding import Binding
 from localdp.sharing.coalitions import promise
 from localdp.sharing.collection import COLLECTION_ID_BYTES, Collection, Contributor, Tier
 from localdp.sharing.field import PRIME
@@ -59,8 +60,27 @@ _LIES: dict[Tier, str] = {
     "additive": "A malicious party can spoil the sum: nothing is proved.",
 }
 
+MINIMUM_BATCH = 2  # unless another one is asked for
+
 Sums = NDArray[np.int64]
 _AnyQuery = TypeVar("_AnyQuery", StatisticalQuery, VectorQuery)
+
+
+def default_tier(*, simulated: bool) -> Tier:
+    """Proofs wherever parties are somebody else's; a simulation has nobody who could lie, and does without them."""
+    return "additive" if simulated else "prio3"
+
+
+DEFAULT_TIER = default_tier(simulated=False)
+
+
+def require_batch(minimum: int, people: int) -> None:
+    """Refuse a batch that can never be full before anybody pays: the servers would refuse it when everybody has."""
+    if people < minimum:
+        raise TooFewReports(
+            f"a minimum batch of {minimum:,} is more than the {people:,} people who are asked; nobody was charged: "
+            "ask more people, or for a smaller minimum batch"
+        )
 
 
 class ShareServers(Protocol):
@@ -86,13 +106,12 @@ class ShareServers(Protocol):
         """Names of the share servers; the first one leads."""
         ...
 
-    @property
-    def keys(self) -> tuple[bytes, ...]:
-        """What shares are sealed to, for each server."""
+    def bind(self, collection_id: bytes) -> Binding:
+        """What ties a new collection to the servers as they are now."""
         ...
 
-    def open(self, collection: Collection) -> None:
-        """Announce a collection to every server."""
+    def open(self, collection: Collection) -> bool:
+        """Announce a collection to every server; returns whether its set of reports is final somewhere already."""
         ...
 
     def contribute(self, collection: Collection, cohort: Cohort) -> int:
@@ -107,24 +126,28 @@ class ShareServers(Protocol):
         """What each server counts."""
         ...
 
-    def release(self, collection: Collection, accepted: bytes) -> list[tuple[int, ...]]:
-        """Each server's noisy sums over exactly the agreed reports."""
+    def release(
+        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
+    ) -> list[tuple[int, ...]]:
+        """Each server's noisy sums over exactly the agreed reports, for which all servers have signed."""
         ...
 
 
 def run_collection(servers: ShareServers, collection: Collection, cohort: Cohort) -> tuple[Sums, int]:
     """The whole protocol, readably: returns the noisy sums, one for each entry, and how many reports are in them."""
-    servers.open(collection)
-    servers.contribute(collection, cohort)
+    if not servers.open(collection):
+        servers.contribute(collection, cohort)
     agreed = servers.agree(collection)
-    if set(servers.holdings(collection)) != {agreed} or not agreed.sealed:
+    holdings = servers.holdings(collection)
+    if set(holdings) != {agreed} or not agreed.sealed:
         raise ShareMismatch("the share servers do not count the same reports; nothing was released")
     if not collection.minimum_batch <= agreed.reports <= collection.people:
         raise TooFewReports(
             f"the servers hold {agreed.reports} reports; the collection is for {collection.minimum_batch}"
             f" to {collection.people}"
         )
-    released = servers.release(collection, agreed.accepted)
+    signed = [holding.signature for holding in holdings]
+    released = servers.release(collection, agreed.accepted, signed)
     return _sums(additive.combined(released, collection.field.modulus)), agreed.reports
 
 
@@ -162,15 +185,14 @@ class InProcessShareServers:
         """Names of the share servers."""
         return tuple(server.name for server in self._servers)
 
-    @property
-    def keys(self) -> tuple[bytes, ...]:
-        """What shares are sealed to, for each server."""
-        return tuple(server.sealing_key.public for server in self._servers)
+    def bind(self, collection_id: bytes) -> Binding:
+        """The servers as they are; time does not pass here."""
+        return binding_of(self._servers, collection_id)
 
-    def open(self, collection: Collection) -> None:
+    def open(self, collection: Collection) -> bool:
         """Announce a collection to every server."""
-        for server in self._servers:
-            server.open(collection)
+        sealed = [server.open(collection) for server in self._servers]
+        return any(sealed)
 
     def contribute(self, collection: Collection, cohort: Cohort) -> int:
         """Have each party split its answers and hand each server its share, if none of them refuses."""
@@ -192,9 +214,21 @@ class InProcessShareServers:
         """What each server counts."""
         return [server.holding(collection.digest) for server in self._servers]
 
-    def release(self, collection: Collection, accepted: bytes) -> list[tuple[int, ...]]:
+    def release(
+        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
+    ) -> list[tuple[int, ...]]:
         """Each server's noisy sums."""
-        return [server.release(collection.digest, accepted) for server in self._servers]
+        released = [server.release(collection.digest, accepted, signed) for server in self._servers]
+        return [tuple(collection.field.unpack(one.noisy_sums)) for one in released]
+
+
+def binding_of(servers: Sequence[ShareServer], collection_id: bytes) -> Binding:
+    """What ties a collection to servers of this process."""
+    return Binding(
+        tuple(server.sealing_key.public for server in servers),
+        tuple(server.witness_key for server in servers),
+        servers[0].commitment(collection_id),
+    )
 
 
 class SharedOracle:
@@ -207,8 +241,8 @@ class SharedOracle:
         source: RandomSource,
         *,
         plan: NoisePlan = NoisePlan.EACH_SERVER,
-        minimum_batch: int = 2,
-        tier: Tier = "additive",
+        minimum_batch: int = MINIMUM_BATCH,
+        tier: Tier = DEFAULT_TIER,
         cohort: Cohort | None = None,
     ) -> None:
         """Spend `epsilon` per person and round; `source` only makes collection identifiers."""
@@ -270,6 +304,7 @@ class SharedOracle:
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """The noise of all servers, if everybody's report is accepted."""
         checked = checked_plan(queries, self.schema)
+        require_batch(self._minimum_batch, self._cohort.size())
         part = self._part(len(checked))
         rows = [planned_sum(query, part, self.people, self._noise_factor(query, part)) for query in checked]
         return Plan("shared", tuple(rows), self.people, self._epsilon)
@@ -300,6 +335,7 @@ class SharedOracle:
 
     def _collected(self, queries: Sequence[_AnyQuery]) -> list[tuple[_AnyQuery, Collection, Sums, int]]:
         """One round: a collection for each query."""
+        require_batch(self._minimum_batch, self._cohort.size())
         part = self._part(len(queries))
         self._rounds.begin()
         done, moved = [], 0
@@ -314,8 +350,9 @@ class SharedOracle:
         return done
 
     def _collection(self, query: Query, epsilon: Epsilon) -> Collection:
+        collection_id = self._source.raw("u1", COLLECTION_ID_BYTES).tobytes()
         return Collection(
-            self._source.raw("u1", COLLECTION_ID_BYTES).tobytes(),
+            collection_id,
             query.text,
             encoding_of(query),
             epsilon,
@@ -323,6 +360,6 @@ class SharedOracle:
             self._servers.servers,
             self._servers.contributors,
             self._minimum_batch,
+            self._servers.bind(collection_id),
             self._tier,
-            self._servers.keys,
         )

@@ -13,6 +13,7 @@ What an aggregator must not be able to do, and why it cannot:
   shuffler's secret;
 - have few or too revealing reports mixed: a shuffler with a `Promise` works out what the mixing achieves, and refuses;
 - ask again and again: what was promised about each person adds up in a ledger, up to the promise's total;
+- have a request drawn anew, because a party lost its memory of it: other reports under a name that is booked are refused;
 - learn from an error which party it is about: only the kind of the error is passed on.
 
 The same request about the same cohort has the same answer, bit for bit, so that a call may be repeated.
@@ -24,6 +25,7 @@ tests/contract/test_shuffler.py.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
@@ -131,7 +133,8 @@ class Shuffler(ReportsAround):
         if outlay is not None and self._ledger is not None:
             if len(everybody) != sum(part.size() for _, part in outlay.parts):
                 raise TooFewReports(_MISSING)
-            self._ledger.charge(outlay)  # nothing was promised as long as nothing could leave
+            mixed = replace(outlay, reports=self._digest(asked, everybody))
+            self._ledger.charge(mixed)  # nothing was promised as long as nothing could leave
         coins = KeystreamSource(derive_key(self._secret, b"order", asked.request_id))
         yield mixed_reports(everybody, coins)
 
@@ -173,6 +176,11 @@ class Shuffler(ReportsAround):
             raise InvalidParameter(
                 f"{promise.colluding} of {len(operators)} parties may collude with the aggregator: nobody could hide"
             )
+
+    def _digest(self, asked: Request, everybody: Reports) -> bytes:
+        """What tells these reports from others; it says nothing without the secret."""
+        plain = hashlib.sha256(np.ascontiguousarray(everybody).data).digest()
+        return derive_key(self._secret, b"reports", asked.request_id, plain)
 
     def _gathered(self, asked: Request, cohort: Cohort) -> Reports:
         try:

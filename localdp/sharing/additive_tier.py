@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from localdp.randomness.source import RandomSource
 from localdp.sharing import additive, field
-from localdp.sharing.blocks import Mask, Octets, Positions, Rows
+from localdp.sharing.blocks import Mask, Octets, Rows
 from localdp.sharing.collection import Collection
 from localdp.sharing.field import ELEMENT_BYTES, Elements
 from localdp.sharing.prio3.batch.engine import Tell
@@ -43,7 +43,7 @@ class AdditiveTier:
         """One element for each entry."""
         return ELEMENT_BYTES * self.collection.encoding.length
 
-    def split(self, values: NDArray[np.int64], positions: Positions, source: RandomSource) -> list[Rows]:
+    def split(self, values: NDArray[np.int64], source: RandomSource) -> list[Rows]:
         """A share of each entry for every server."""
         shares = additive.split(values.reshape(-1), len(self.collection.servers), source)
         shape = len(values), ELEMENT_BYTES * self.collection.encoding.length
@@ -59,7 +59,7 @@ class AdditiveTier:
         """The same for every server."""
         return self
 
-    def init(self, positions: Positions, rows: Rows) -> tuple[Held, Octets]:
+    def init(self, rows: Rows) -> tuple[Held, Octets]:
         """The shares as elements; there is nothing to tell."""
         words = np.ascontiguousarray(rows.inputs).view("<u8").astype(np.uint64, copy=False)
         elements = words.reshape(len(rows), self.collection.encoding.length)

@@ -1,9 +1,9 @@
 """How the servers of a collection agree on its reports: the first server leads, the others answer it (a star).
 
     check    leader to all     which of these reports do you have, and what do you say about them?
-    vote     leader to all     given what all say, which do you accept?
+    vote     leader to all     this is what all say: which do you accept?
     commit   leader, then all  exactly those that all accept count; a report that somebody lacks is left for later
-    seal     leader, then all  nothing more is decided
+    seal     leader, then all  nothing more is decided: sign for it, with the openings of all
 
 The leader decides on its own record first and tells the helpers then.  If one of them is away, the decision stands,
 and is told again: a helper can always follow, because it has stored every report that it ever voted for.  So a
@@ -21,6 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from localdp.errors import ShareMismatch
+from localdp.sharing.binding import Opening
 from localdp.sharing.blocks import Mask, Octets, Positions
 from localdp.sharing.collection import Collection
 from localdp.sharing.share_server import ShareServer
@@ -39,16 +40,22 @@ class Helper(Protocol):
         """Which reports it has, and what it says about them."""
         ...
 
-    def vote(self, collection: bytes, positions: Positions, messages: Octets, holds: Mask) -> Mask:
-        """Which reports it accepts."""
+    def vote(self, collection: bytes, positions: Positions, verifiers: Sequence[Octets]) -> Mask:
+        """Which reports it accepts, given what every server says about them."""
         ...
 
     def commit(self, collection: bytes, job: Job) -> None:
         """Have it count a job."""
         ...
 
-    def seal(self, collection: bytes, expected: Holding | None = None) -> Holding:
-        """Have it make the set of reports final."""
+    def opening(self, collection: bytes) -> Opening:
+        """That it opened the collection, once."""
+        ...
+
+    def seal(
+        self, collection: bytes, expected: Holding | None = None, openings: Sequence[Opening] = ()
+    ) -> Holding:
+        """Have it make the set of reports final, and sign for it."""
         ...
 
     def holding(self, collection: bytes) -> Holding:
@@ -78,13 +85,13 @@ def verify(leader: ShareServer, helpers: Sequence[Helper], collection: bytes, po
     servers: list[Helper] = [leader, *helpers]
     key = leader.verify_key(collection)
     checked = [server.check(collection, key, positions) for server in servers]
-    held = held_by_all([mask for mask, _ in checked])
+    held = held_by_all(leader, collection, positions, [mask for mask, _ in checked])
     if not held.all():
         if held.any():
             verify(leader, helpers, collection, positions[held])
         return
-    messages, holds = leader.combine(collection, [rows for _, rows in checked])
-    votes = [server.vote(collection, positions, messages, holds) for server in servers]
+    verifiers = [rows for _, rows in checked]
+    votes = [server.vote(collection, positions, verifiers) for server in servers]
     job = leader.decide(collection, positions, votes)
     for helper in helpers:
         helper.commit(collection, job)
@@ -102,24 +109,32 @@ def catch_up(leader: ShareServer, helper: Helper, collection: bytes) -> None:
 def agree(leader: ShareServer, helpers: Sequence[Helper], collection: Collection) -> Holding:
     """The whole agreement, readably: verify, decide, compare, seal.  Done again, it goes on where it stopped."""
     name = collection.digest
-    for helper in helpers if leader.holding(name).jobs else ():
-        catch_up(leader, helper, name)
-    for positions in proposals(leader, collection):
-        verify(leader, helpers, name, positions)
-    leader.require_enough(name)
+    if not leader.holding(name).sealed:
+        for helper in helpers if leader.holding(name).jobs else ():
+            catch_up(leader, helper, name)
+        for positions in proposals(leader, collection):
+            verify(leader, helpers, name, positions)
+        leader.require_enough(name)
     for helper in helpers:
         catch_up(leader, helper, name)
-    holding = leader.seal(name)
-    for helper in helpers:
-        helper.seal(name, holding)
+    holding = leader.holding(name)
+    if not holding.sealed or not all(helper.holding(name).sealed for helper in helpers):
+        openings = [server.opening(name) for server in (leader, *helpers)]
+        holding = leader.seal(name, None, openings)
+        for helper in helpers:
+            helper.seal(name, holding, openings)
     return holding
 
 
-def held_by_all(masks: Sequence[Mask]) -> Mask:
-    """Which reports everybody has."""
+def held_by_all(
+    leader: ShareServer, collection: bytes, positions: Positions, masks: Sequence[Mask]
+) -> Mask:
+    """Which of these reports everybody has; the leader takes note of who lacks some."""
+    leader.note_lacking(collection, positions, masks)
     return np.asarray(np.logical_and.reduce(masks))
 
 
 def agree_in_set(one: Holding, other: Holding) -> bool:
-    """Whether two servers count the same reports, sealed or not."""
-    return (one.reports, one.accepted, one.jobs) == (other.reports, other.accepted, other.jobs)
+    """Whether two servers count the same reports; where one of them has sealed its set, the seal of the other will tell."""
+    sets = one.accepted == other.accepted or one.sealed != other.sealed
+    return sets and (one.reports, one.jobs) == (other.reports, other.jobs)

@@ -105,7 +105,7 @@ def unpack_positions(data: bytes, most: int) -> Positions:
     return (skipped + np.arange(total)).astype(np.uint32)
 
 
-def rows_from(data: bytes, count: int, width: int) -> Octets:
+def rows_from(data: bytes | memoryview, count: int, width: int) -> Octets:
     """`count` rows of `width` bytes; refuses any other amount of data."""
     if len(data) != count * width:
         raise MalformedReport(f"{count} rows of {width} bytes were announced, and {len(data)} bytes came")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from localdp.errors import ShareMismatch
-from localdp.sharing.blocks import Mask, Octets, Positions
+from localdp.sharing.blocks import Octets, Positions
 from localdp.sharing.task import Task
 
 _MOST = 16
@@ -25,11 +25,11 @@ _Name = tuple[bytes, int, int]
 
 @dataclass(slots=True)
 class Checked:
-    """A block whose verifier rows were told, and perhaps what the server then voted."""
+    """A block whose verifier rows were told."""
 
     positions: Positions
     state: Any
-    vote: Mask | None = None
+    verifiers: Octets
 
 
 class Checks:
@@ -38,11 +38,11 @@ class Checks:
     def __init__(self) -> None:
         self._checked: dict[_Name, Checked] = {}
 
-    def begin(self, task: Task, positions: Positions) -> Octets:
-        """Compute a block, remember it, and return the verifier rows."""
-        state, verifiers = task.checker.init(positions, task.rows_of(positions))
-        self._remember(task, Checked(positions, state))
-        return verifiers
+    def begin(self, task: Task, positions: Positions) -> Checked:
+        """Compute a block, and remember it."""
+        checked = Checked(positions, *task.checker.init(task.rows_of(positions)))
+        self._remember(task, checked)
+        return checked
 
     def recall(self, task: Task, positions: Positions) -> Checked:
         """A block as it was computed, now or before."""
@@ -50,8 +50,7 @@ class Checks:
         if checked is None or not _same(checked.positions, positions):
             if not task.held(positions).all():
                 raise ShareMismatch("a vote is asked about reports that are not here")
-            self.begin(task, positions)
-            checked = self._checked[_name(task, positions)]
+            checked = self.begin(task, positions)
         return checked
 
     def drop(self, task: Task, positions: Positions) -> None:

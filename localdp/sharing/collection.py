@@ -1,7 +1,8 @@
 """A collection: everything that parties and share servers must agree on, bound by one digest.
 
-The digest covers the query, the encoding, epsilon, the noise plan, the minimum batch, the tier, the servers in order,
-their keys, and the parties.  Coins, uploads and releases all carry it, and in the prio3 tier it is the context of
+The digest covers the query, the encoding, epsilon, the noise plan, the minimum batch, the tier, the servers in order, the
+parties, and what binds the servers as they are now (`binding`): their keys, the commitment to the key that they verify
+with, and the end.  Coins, uploads and releases all carry it, and in the prio3 tier it is the context of
 every proof: who changes any of it makes the verification of every report fail.
 
 A report is the answer of one person.  It is known by its position: the people of all parties, counted in the order of the
@@ -24,13 +25,13 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.framing import digest
 from localdp.sharing.additive import FEWEST_SERVERS, MOST_SERVERS
+from localdp.sharing.binding import Binding
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.field import PRIME
 from localdp.sharing.noise_plans import NoisePlan, ServerNoise
 from localdp.sharing.prio3.fields import FIELD64, FIELD128, PrimeField
 
 COLLECTION_ID_BYTES = 16
-KEY_BYTES = 32
 LONGEST_NAME = 128
 MOST_PARTIES = 1 << 16
 MOST_PEOPLE = 1 << 32
@@ -64,10 +65,8 @@ class Collection:
     servers: tuple[str, ...]  # in the order of the shares; the first one leads
     parties: tuple[Contributor, ...]
     minimum_batch: int
+    binding: Binding  # the servers as they are now
     tier: Tier = "additive"
-    keys: tuple[
-        bytes, ...
-    ] = ()  # what shares are sealed to, one for each server; none if nothing is sealed
     digest: bytes = field(init=False, repr=False, compare=False)
     _ranges: dict[str, range] = field(init=False, repr=False, compare=False)  # each party's positions
 
@@ -83,12 +82,17 @@ class Collection:
             raise InvalidParameter("the minimum batch of a collection is at least 1")
         if self.tier not in get_args(Tier):
             raise InvalidParameter("the tier of a collection is prio3 or additive")
-        if self.keys and [len(key) for key in self.keys] != [KEY_BYTES] * len(self.servers):
-            raise InvalidParameter(f"each share server has a key of {KEY_BYTES} bytes, or none has")
+        if len(self.binding.keys) != len(self.servers):
+            raise InvalidParameter("a collection names the keys of all of its share servers")
         self._check_names()
         self._check_room()
         object.__setattr__(self, "digest", self._digest())
         object.__setattr__(self, "_ranges", self._positions())
+
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """What shares are sealed to, one for each server."""
+        return self.binding.keys
 
     @property
     def people(self) -> int:
@@ -133,7 +137,7 @@ class Collection:
         encoding = self.encoding
         numbers = (encoding.length, encoding.bound, encoding.sensitivity, encoding.weight)
         return digest(
-            b"localdp collection v2",
+            b"localdp collection v3",
             self.collection_id,
             self.query.encode(),
             encoding.kind.encode() + b" %d %d %d %d" % numbers,
@@ -143,7 +147,7 @@ class Collection:
             digest(*(f"{party.people} {party.name}".encode() for party in self.parties)),
             b"%d" % self.minimum_batch,
             self.tier.encode(),
-            digest(*self.keys),
+            self.binding.digest,
         )
 
     def _check_names(self) -> None:

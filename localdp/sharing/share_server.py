@@ -9,15 +9,19 @@ and releases its noisy sums once, never below the minimum batch.
 
 Claims.
 - A report counts at most once, and at every server or at none: its position is decided in one job, the leader decides
-  a job when all servers voted, and a vote binds because reports are stored before they are acknowledged.
-- There is one release: the set is sealed before, noise and noisy sums are on record before they are returned, and
-  asked again they are read from there.  The noise itself is a function of the server's key, the collection, the set
-  of reports and their sums.  So a server that was put back to an older state draws no second noise for the same
-  reports; and if others are put in their place, the noise is another one, and does not cancel out.
+  a job when all servers voted, and a vote binds because it is on record, as the reports are, before anybody hears of it.
+- Who leads does not decide alone: every server sees the verifier shares of all, finds for itself which proofs hold, and
+  counts nothing that it has not voted for.
+- The verification key is the one that the leader committed to before the collection was fixed, so the same reports are
+  never verified under two keys, whatever a server forgot.
+- There is one release: the set is sealed before, at every server, each of which has signed for it (`signatures`); the noisy
+  sums are on record, and the secret of the collection is destroyed, before they are returned; asked again they are read
+  from there.  The noise is a function of the secret, the collection and the set.  So a server that was put back draws
+  no second noise, and what is left of a collection, in copies too, cannot be read (`vault`).
 - Its view is simulatable: uniform rows, who took part, and which reports were refused (design rule 4).
 
-Checked in tests/unit/sharing/test_share_server.py, with crashes everywhere in tests/fault/test_share_operations.py,
-and over gRPC in tests/fault/test_share_server_faults.py and tests/fault/test_share_view.py.
+Checked in tests/unit/sharing/test_share_server.py and test_bound_servers.py, with crashes everywhere in
+tests/fault/test_share_operations.py, and over gRPC in tests/fault/test_share_server_faults.py and test_share_view.py.
 """
 
 from __future__ import annotations
@@ -34,59 +38,27 @@ from localdp.errors import (
     MalformedReport,
     ShareMismatch,
     TooFewReports,
-    UnknownCollection,
 )
+from localdp.framing import digest
 from localdp.randomness.keys import derive_key
 from localdp.randomness.keystream import KeystreamSource
+from localdp.sharing.binding import Opening, commitment_to
+from localdp.sharing.blame import Blame
 from localdp.sharing.blocks import Mask, Octets, Positions, ShareBlock
-from localdp.sharing.checks import Checks
-from localdp.sharing.collection import Collection
-from localdp.sharing.prio3.prio3 import VERIFY_KEY_BYTES
-from localdp.sharing.sealing import SealingKey
-from localdp.sharing.storage import Holding, Job, Kept, MemoryStorage, Release, Storage, Upload
+from localdp.sharing.memory import ServerMemory, verify_key_of
+from localdp.sharing.signatures import require_openings, require_sealed
+from localdp.sharing.storage import Holding, Job, Release, Upload
 from localdp.sharing.task import Task
 
-MOST_COLLECTIONS = 100_000
 _REFUSED_ROW = 0xFF
 
 
-class ShareServer:
+class ShareServer(ServerMemory):
     """One of the servers that together simulate the curator."""
 
-    def __init__(self, name: str, key: bytes, storage: Storage | None = None) -> None:
-        """With a storage, the server goes on where one of the same name and key stopped."""
-        self.name = name
-        self._key = key
-        self._sealing = SealingKey.derived(derive_key(key, b"sealing"))
-        self._storage = storage or MemoryStorage()
-        self._checks = Checks()
-        self._tasks = {kept.collection.digest: self._task_of(kept) for kept in self._storage.kept()}
-
-    @property
-    def sealing_key(self) -> SealingKey:
-        """What opens the shares that were sealed to this server."""
-        return self._sealing
-
-    def open(self, collection: Collection, owner: str = "") -> None:
-        """Get ready for a collection of somebody's; opening it again changes nothing."""
-        number = collection.number_of(self.name)
-        if collection.keys and collection.keys[number] != self._sealing.public:
-            raise InvalidParameter("the collection has another key for this share server")
-        if collection.digest in self._tasks:
-            return
-        if len(self._tasks) >= MOST_COLLECTIONS:
-            raise InvalidParameter("this share server holds as many collections as it can")
-        task = self._task_of(Kept(collection, owner))
-        self._storage.open(collection, owner)
-        self._tasks[collection.digest] = task
-
-    def collection(self, collection: bytes) -> Collection:
-        """The collection of a digest."""
-        return self._task(collection).collection
-
-    def owner(self, collection: bytes) -> str:
-        """Who opened a collection; empty if nobody said."""
-        return self._task(collection).owner
+    def blame(self, collection: bytes) -> Blame:
+        """Which servers stood in the way of reports, as far as this one can know."""
+        return self._task(collection).blame
 
     def accept(self, *blocks: ShareBlock) -> int:
         """Store the reports of one collection that did not come before; returns how many they are."""
@@ -110,11 +82,12 @@ class ShareServer:
         try:
             if not blocks:
                 return 0
+            if self._storage.released(blocks[0].collection) is not None:
+                raise CollectionClosed("the collection was released: it takes no more reports")
             task = self._task(blocks[0].collection)
             if {block.collection for block in blocks} != {task.collection.digest}:
                 raise InvalidParameter("blocks of different collections are uploaded separately")
-            if task.released is not None:
-                raise CollectionClosed("the collection was released: it takes no more reports")
+            self._policy.require_room(sum(one.bytes_held for one in self._tasks.values()), blocks)
             uploads = task.expect(blocks)
             if uploads and task.sealed is not None:
                 task.forget(uploads)
@@ -136,6 +109,8 @@ class ShareServer:
 
     def stored(self, collection: bytes) -> Positions:
         """The reports that are stored and undecided."""
+        if self._storage.released(collection) is not None:
+            return np.zeros(0, np.uint32)
         task = self._task(collection)
         return np.zeros(0, np.uint32) if task.sealed is not None else task.pending()
 
@@ -144,34 +119,52 @@ class ShareServer:
         task = self._task(collection)
         if task.server != 0:
             raise InvalidParameter("the first server of a collection leads, and this is another")
-        return derive_key(self._key, b"verify", collection)
+        return verify_key_of(self._key_of(task.collection)[1], task.collection.collection_id)
 
     def check(self, collection: bytes, verify_key: bytes, positions: Positions) -> tuple[Mask, Octets]:
         """Which of these reports are here, and what this server has to say about those."""
-        task = self._task(collection)
-        if task.sealed is not None:
-            raise CollectionClosed("the set of reports of this collection is final")
+        task = self._undecided(collection)
         self._agree_on_key(task, verify_key)
         held = task.held(positions)
         if held.all():
-            return held, self._checks.begin(task, positions)
+            return held, self._checks.begin(task, positions).verifiers
         verifiers = np.full((len(positions), task.sharing.verifier_bytes), _REFUSED_ROW, np.uint8)
         return held, verifiers  # the leader asks again about those that all have
 
-    def combine(self, collection: bytes, verifiers: Sequence[Octets]) -> tuple[Octets, Mask]:
-        """The leader's message about each report, and which reports hold."""
+    def note_lacking(self, collection: bytes, positions: Positions, held: Sequence[Mask]) -> None:
+        """Remember which of some reports each server has not got."""
         task = self._task(collection)
-        _require_rows(verifiers, len(verifiers[0]), task.sharing.verifier_bytes)
-        return task.checker.combine(verifiers)
+        for server, mask in zip(task.collection.servers, held, strict=True):
+            task.blame.lacks(server, positions, ~mask)
 
-    def vote(self, collection: bytes, positions: Positions, messages: Octets, holds: Mask) -> Mask:
-        """Which of these reports this server accepts, all of which it has."""
-        task = self._task(collection)
-        _require_rows([messages], len(positions), task.sharing.message_bytes)
-        _require_rows([holds], len(positions))
+    def vote(self, collection: bytes, positions: Positions, verifiers: Sequence[Octets]) -> Mask:
+        """Which of these reports this server accepts, all of which it has, given what all servers say about them.
+
+        The first vote about a report is the vote.
+        """
+        task = self._undecided(collection)
+        _require_rows(verifiers, len(positions), task.sharing.verifier_bytes)
+        if len(verifiers) != len(task.collection.servers):
+            raise InvalidParameter("every server has something to say about every report")
+        voted = task.voted(positions)
+        if not voted.all():
+            accepted = self._found(task, positions, verifiers)
+            new = ~voted
+            if task.server:  # the leader's vote is on record with its decision
+                self._storage.vote(collection, positions[new], accepted[new])
+            task.vote(positions[new], accepted[new])
+        return task.votes(positions)
+
+    def _found(self, task: Task, positions: Positions, verifiers: Sequence[Octets]) -> Mask:
+        """What follows from what all servers say; this one must be told what it said itself."""
         checked = self._checks.recall(task, positions)
-        checked.vote = task.checker.finish(checked.state, messages, holds)
-        return checked.vote
+        if not np.array_equal(verifiers[task.server], checked.verifiers):
+            leader = task.collection.servers[0]
+            task.blame.misquoted(leader)
+            raise ShareMismatch(f"share server {leader} changed what this server said about reports")
+        messages, holds = task.checker.combine(verifiers)
+        task.blame.proofs(holds)
+        return task.checker.finish(checked.state, messages, holds)
 
     def decide(self, collection: bytes, positions: Positions, votes: Sequence[Mask]) -> Job:
         """The leader's decision, once everybody voted: accepted is what all accept."""
@@ -179,23 +172,27 @@ class ShareServer:
         _require_rows(votes, len(positions))
         if len(votes) != len(task.collection.servers):
             raise InvalidParameter("every server votes")
+        own = task.votes(positions)
+        for server, vote in zip(task.collection.servers, votes, strict=True):
+            task.blame.refused(server, own & ~vote)
         job = Job(len(task.jobs), positions, np.logical_and.reduce(votes))
         self.commit(collection, job)
         return job
 
     def commit(self, collection: bytes, job: Job) -> None:
         """Count the accepted reports of a job; a job that was committed before changes nothing."""
-        task = self._task(collection)
-        if task.sealed is not None and job.number < task.sealed.jobs and not task.jobs:
+        released = self._storage.released(collection)
+        if released is not None and job.number < released.holding.jobs:
             return  # a release let go of its jobs
+        task = self._undecided(collection, job.number)
         if job.number < len(task.jobs):
             _require_same(task.jobs[job.number], job)
             return
-        if task.sealed is not None:
-            raise CollectionClosed("the set of reports of this collection is final")
         _require_rows([job.accepted], len(job.positions))
         if job.number > len(task.jobs) or not task.held(job.positions).all():
             raise ShareMismatch("a decision is about reports that are not here, or comes too early")
+        if not task.voted(job.positions).all():
+            raise ShareMismatch("a decision is about reports on which this server was not asked to vote")
         self._count(task, job)
 
     def jobs(self, collection: bytes) -> list[Job]:
@@ -207,74 +204,125 @@ class ShareServer:
         task = self._task(collection)
         reports, minimum = task.holding().reports, task.collection.minimum_batch
         if reports < minimum:
-            raise TooFewReports(f"{reports} reports are below the minimum batch of {minimum}")
+            raise TooFewReports(
+                f"{reports} reports are below the minimum batch of {minimum}{task.blame.text}"
+            )
 
-    def seal(self, collection: bytes, expected: Holding | None = None) -> Holding:
-        """Make the set of reports final, if it is the expected one; sealing it again changes nothing."""
-        task = self._task(collection)
-        holding = replace(task.holding(), sealed=True)
+    def seal(
+        self, collection: bytes, expected: Holding | None = None, openings: Sequence[Opening] = ()
+    ) -> Holding:
+        """Make the set of reports final, if it is the expected one, and sign for it; doing it again changes nothing."""
+        if self._final(collection) is None:
+            self._seal(collection, expected, openings)
+        holding = self.holding(collection)
         if expected is not None and holding != expected:
             raise ShareMismatch("the servers do not count the same reports")
-        self.require_enough(collection)
-        if task.sealed is None:
-            self._storage.seal(collection, holding)
-            task.sealed = holding
         return holding
 
-    def holding(self, collection: bytes) -> Holding:
-        """What the server counts."""
-        return self._task(collection).holding()
-
-    def release(self, collection: bytes, accepted: bytes) -> tuple[int, ...]:
-        """The noisy sums of exactly the agreed reports; the same numbers when asked again."""
+    def _seal(self, collection: bytes, expected: Holding | None, openings: Sequence[Opening]) -> None:
         task = self._task(collection)
+        servers, binding = task.collection.servers, task.collection.binding
+        together = require_openings(servers, collection, binding, openings, task.server)
+        if openings[task.server] != self.opening(collection):
+            raise ShareMismatch("this share server opened the collection otherwise")
         self.require_enough(collection)
+        counted = task.holding()
+        accepted = digest(b"agreed reports", counted.accepted, together)
+        holding = replace(counted, accepted=accepted, sealed=True)
+        if expected is not None and holding != expected:
+            raise ShareMismatch("the servers do not count the same reports")
+        self._storage.seal(collection, holding)
+        task.sealed = self._signed(collection, holding)
+
+    def holding(self, collection: bytes) -> Holding:
+        """What the server counts; of a final set, with its signature."""
+        final = self._final(collection)
+        if final is None:
+            return self._task(collection).holding()
+        return final if final.signature else self._signed(collection, final)
+
+    def _signed(self, collection: bytes, final: Holding) -> Holding:
+        return replace(final, signature=self._witness.sealed(collection, final.accepted))
+
+    def _final(self, collection: bytes) -> Holding | None:
+        released = self._storage.released(collection)
+        return self._task(collection).sealed if released is None else released.holding
+
+    def release(self, collection: bytes, accepted: bytes, signed: Sequence[bytes] = ()) -> Release:
+        """The noisy sums of exactly the agreed reports; the same numbers when asked again.
+
+        `signed`: the signature of every server, that this set of reports is on its record.
+        """
+        released = self._storage.released(collection)
+        if released is None:
+            released = self._release(self._task(collection), accepted, signed)
+        if self._vault.secret(collection) is not None:
+            self._vault.destroy(collection, released.holding.accepted)
+        if released.holding.accepted != accepted:
+            raise ShareMismatch("the servers have not agreed on these reports")
+        return released
+
+    def _release(self, task: Task, accepted: bytes, signed: Sequence[bytes]) -> Release:
+        collection = task.collection
+        self.require_enough(collection.digest)
         if task.sealed is None or task.sealed.accepted != accepted:
             raise ShareMismatch("the servers have not agreed on these reports")
-        if task.released is None:
-            released = self._released(task, accepted)
-            self._storage.release(collection, released)
-            task.publish(released)
-        assert task.released is not None
-        return task.released.noisy_sums
+        require_sealed(
+            collection.servers, collection.digest, accepted, collection.binding, signed, task.server
+        )
+        if signed[task.server] != self.holding(collection.digest).signature:
+            raise ShareMismatch("this share server has signed for another set of reports")
+        field = collection.field
+        noisy = field.pack(
+            [(a + b) % field.modulus for a, b in zip(task.sums, self._noise(task), strict=True)]
+        )
+        released = Release(task.owner, task.sealed, noisy, len(noisy) // collection.encoding.length)
+        self._storage.release(collection.digest, released)
+        del self._tasks[collection.digest]
+        return released
 
-    def _released(self, task: Task, accepted: bytes) -> Release:
-        collection = task.collection
-        sums = collection.field.pack(task.sums)
-        source = KeystreamSource(derive_key(self._key, b"noise", collection.digest, accepted, sums))
-        noise = [int(entry) for entry in collection.noise.draw(source, collection.encoding.length)]
-        p = collection.field.modulus
-        noisy = tuple((a + b) % p for a, b in zip(task.sums, noise, strict=True))
-        return Release(tuple(entry % p for entry in noise), noisy)
+    def _noise(self, task: Task) -> list[int]:
+        """A function of the collection's secret, the collection and the set."""
+        collection, sealed = task.collection, task.sealed
+        secret = self._vault.secret(collection.digest)
+        assert secret is not None and sealed is not None
+        source = KeystreamSource(derive_key(secret, b"noise", collection.digest, sealed.accepted))
+        return [int(entry) for entry in collection.noise.draw(source, collection.encoding.length)]
 
     def _count(self, task: Task, job: Job) -> None:
-        checked = self._checks.recall(task, job.positions)
-        if checked.vote is not None and (job.accepted & ~checked.vote).any():
+        vote = task.votes(job.positions)
+        if (job.accepted & ~vote).any():
             raise ShareMismatch("a decision accepts a report that this server refused")
+        checked = self._checks.recall(task, job.positions)
         new = task.checker.sums(checked.state, job.accepted)
         p = task.collection.field.modulus
         sums = [(a + b) % p for a, b in zip(task.sums, new, strict=True)]
         self._storage.commit(task.collection.digest, job, sums, task.finished_by(job.positions))
         task.decide(job, sums)
+        if len(task.collection.servers) == 2 and task.server:
+            task.blame.refused(task.collection.servers[0], vote & ~job.accepted)
         self._checks.drop(task, job.positions)
 
     def _agree_on_key(self, task: Task, verify_key: bytes) -> None:
-        """The first key that the leader names is the key; naming another would be showing two faces."""
-        if task.verify_key == verify_key:
+        """The key that the leader committed to is the key."""
+        if task.verify_key and task.verify_key == verify_key:
             return
-        if task.verify_key or len(verify_key) != VERIFY_KEY_BYTES:
-            raise ShareMismatch("the leader has another verification key in mind")
+        if commitment_to(verify_key) != task.collection.binding.commitment:
+            leader = task.collection.servers[0]
+            raise ShareMismatch(
+                f"share server {leader} names another verification key than it committed to"
+            )
         self._storage.keep_key(task.collection.digest, verify_key)
         task.verify_key = verify_key
 
-    def _task_of(self, kept: Kept) -> Task:
-        return Task(kept, self._storage, kept.collection.number_of(self.name))
-
-    def _task(self, collection: bytes) -> Task:
-        try:
-            return self._tasks[collection]
-        except KeyError:
-            raise UnknownCollection("this share server has not opened that collection") from None
+    def _undecided(self, collection: bytes, job: int | None = None) -> Task:
+        """A collection whose set of reports is not final, or in which this decision was taken before."""
+        if self._storage.released(collection) is not None:
+            raise CollectionClosed("the collection was released")
+        task = self._task(collection)
+        if task.sealed is not None and (job is None or job >= len(task.jobs)):
+            raise CollectionClosed("the set of reports of this collection is final")
+        return task
 
 
 def _require_rows(matrices: Sequence[Octets] | Sequence[Mask], count: int, *width: int) -> None:

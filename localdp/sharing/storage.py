@@ -8,9 +8,11 @@ acknowledged.
     open      a collection to take part in
     keep_key  the key that the servers verify with, from the leader, once
     upload    blocks of reports
+    vote      which reports the server accepts, before anybody hears of it
     commit    a job: which of its reports count, with the new sums          (both or neither)
     seal      the set of reports is final
-    release   the noise and the noisy sums, before anybody sees them
+    release   the noisy sums, before anybody sees them; everything else about the collection goes
+    drop      everything about a collection that ended without a release
 
 Checked for every implementation in tests/contract/test_share_storage.py, with crashes in
 tests/fault/test_share_operations.py.
@@ -50,38 +52,45 @@ class Holding:
     """Which reports a server counts: what the servers compare before they release."""
 
     reports: int
-    accepted: bytes  # digest of the set of reports
+    accepted: bytes  # digest of the set of reports; of a sealed one, with the openings of all servers
     jobs: int
     sealed: bool  # the set is final
+    signature: bytes = field(default=b"", compare=False)  # of the server, that it is
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What a server published, and the noise in it: one field element for each entry."""
+    """What a server published, and all that it still knows of the collection."""
 
-    noise: tuple[int, ...]
-    noisy_sums: tuple[int, ...]
+    owner: str
+    holding: Holding
+    noisy_sums: bytes  # one little-endian field element for each entry
+    element_bytes: int
 
 
 @dataclass(slots=True)
 class Kept:
-    """All that is on record about a collection; what is in uploads is read when it is needed."""
+    """All that is on record about a collection in progress; what is in uploads is read when it is needed."""
 
     collection: Collection
     owner: str = ""  # who opened it, by the name in the certificate
     verify_key: bytes = b""
     uploads: dict[int, Positions] = field(default_factory=dict)
+    votes: list[tuple[Positions, Mask]] = field(default_factory=list)  # on what is undecided
     jobs: list[Job] = field(default_factory=list)
     sums: tuple[int, ...] = ()
     sealed: Holding | None = None
-    released: Release | None = None
 
 
 class Storage(Protocol):
     """Where a share server's state outlives it."""
 
     def kept(self) -> Iterable[Kept]:
-        """Everything on record, when a server starts."""
+        """Every collection in progress, when a server starts."""
+        ...
+
+    def released(self, collection: bytes) -> Release | None:
+        """A collection that was released."""
         ...
 
     def open(self, collection: Collection, owner: str = "") -> None:
@@ -100,6 +109,10 @@ class Storage(Protocol):
         """The reports of an upload."""
         ...
 
+    def vote(self, collection: bytes, positions: Positions, accepted: Mask) -> None:
+        """What the server says about reports on which it has not voted before."""
+        ...
+
     def commit(self, collection: bytes, job: Job, sums: Sequence[int], finished: Sequence[int]) -> None:
         """A decision, the sums with it, and the uploads of which nothing is left to be decided: they may go."""
         ...
@@ -109,7 +122,11 @@ class Storage(Protocol):
         ...
 
     def release(self, collection: bytes, released: Release) -> None:
-        """What is about to be published; uploads and jobs may go."""
+        """What is about to be published; the rest goes."""
+        ...
+
+    def drop(self, collection: bytes) -> None:
+        """Forget a collection that was not released."""
         ...
 
 
@@ -119,10 +136,18 @@ class MemoryStorage:
     def __init__(self) -> None:
         self._kept: dict[bytes, Kept] = {}
         self._rows: dict[tuple[bytes, int], Rows] = {}
+        self._released: dict[bytes, Release] = {}
 
     def kept(self) -> list[Kept]:
         """Copies, so that a server that was built again shares nothing with the one before."""
-        return [replace(one, uploads=dict(one.uploads), jobs=list(one.jobs)) for one in self._kept.values()]
+        return [
+            replace(one, uploads=dict(one.uploads), votes=list(one.votes), jobs=list(one.jobs))
+            for one in self._kept.values()
+        ]
+
+    def released(self, collection: bytes) -> Release | None:
+        """A collection that was released."""
+        return self._released.get(collection)
 
     def open(self, collection: Collection, owner: str = "") -> None:
         """A new collection."""
@@ -144,6 +169,10 @@ class MemoryStorage:
             raise StorageFailed("an upload that was acknowledged is not there")
         return self._rows[collection, upload]
 
+    def vote(self, collection: bytes, positions: Positions, accepted: Mask) -> None:
+        """What the server says about reports."""
+        self._kept[collection].votes.append((positions, accepted))
+
     def commit(self, collection: bytes, job: Job, sums: Sequence[int], finished: Sequence[int]) -> None:
         """A decision, with the sums."""
         kept = self._kept[collection]
@@ -158,9 +187,10 @@ class MemoryStorage:
 
     def release(self, collection: bytes, released: Release) -> None:
         """What is about to be published."""
-        kept = self._kept[collection]
-        kept.released = released
-        for number in kept.uploads:
+        self._released[collection] = released
+        self.drop(collection)
+
+    def drop(self, collection: bytes) -> None:
+        """Forget a collection."""
+        for number in self._kept.pop(collection).uploads:
             del self._rows[collection, number]
-        kept.uploads.clear()
-        kept.jobs.clear()

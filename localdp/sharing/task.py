@@ -16,13 +16,16 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.errors import MalformedReport, UnknownIndex
+from localdp.errors import MalformedReport, ShareMismatch, UnknownIndex
 from localdp.framing import digest
+from localdp.sharing.binding import Opening
+from localdp.sharing.blame import Blame
 from localdp.sharing.blocks import Mask, Positions, Rows, ShareBlock, is_run, joined, positions_in, run_of
-from localdp.sharing.storage import Holding, Job, Kept, Release, Storage, Upload
+from localdp.sharing.storage import Holding, Job, Kept, Storage, Upload
 from localdp.sharing.tiers import Checker, sharing_of
 
 _ABSENT, _EXPECTED, _STORED, _REFUSED, _ACCEPTED = range(5)
+_NO, _YES = 1, 2
 _MOST_CACHED_BLOCKS = 8
 
 
@@ -38,10 +41,12 @@ class Task:
         self.sums = list(kept.sums) or [0] * kept.collection.encoding.length
         self.jobs: list[Job] = []
         self.sealed = kept.sealed
-        self.released = kept.released
+        self.opening: Opening | None = None  # signed when it is first asked for
+        self.blame = Blame(kept.collection.people)
         self._storage = storage
-        people = 0 if kept.released else kept.collection.people
+        people = kept.collection.people
         self._status = np.zeros(people, np.uint8)
+        self._vote = np.zeros(people, np.uint8)
         self._upload = np.zeros(people, np.uint32)
         self._stored: dict[int, Positions] = {}
         self._left: dict[int, int] = {}  # how many reports of an upload are undecided
@@ -52,12 +57,16 @@ class Task:
         self._next = 1
         for number, positions in sorted(kept.uploads.items()):
             self.store(number, positions)
+        for positions, accepted in kept.votes:
+            self.vote(positions, accepted)
         for job in kept.jobs:
             self.decide(job, self.sums)
 
     @property
     def checker(self) -> Checker:
-        """This server's side of the verification, under the collection's key."""
+        """This server's side of the verification, under the collection's key; there is none before the leader named it."""
+        if not self.verify_key:
+            raise ShareMismatch("the leader asks about reports before it names its verification key")
         if self._checker is None:
             self._checker = self.sharing.checker(self.server, self.verify_key)
         return self._checker
@@ -124,6 +133,24 @@ class Task:
         if positions.size and int(positions.max()) >= len(self._status):
             raise UnknownIndex("a report stands beyond the last person of the collection")
         return np.asarray(self._status[_at(positions)] == _STORED)
+
+    @property
+    def bytes_held(self) -> int:
+        """How much of reports is stored and undecided."""
+        row = self.sharing.public_bytes + self.sharing.input_bytes(self.server)
+        return row * sum(self._left.values())
+
+    def vote(self, positions: Positions, accepted: Mask) -> None:
+        """A vote is on record."""
+        self._vote[_at(positions)] = np.where(accepted, _YES, _NO)
+
+    def voted(self, positions: Positions) -> Mask:
+        """On which of these reports there is a vote."""
+        return np.asarray(self._vote[_at(positions)] != 0)
+
+    def votes(self, positions: Positions) -> Mask:
+        """Which of these reports this server voted for."""
+        return np.asarray(self._vote[_at(positions)] == _YES)
 
     def rows_of(self, positions: Positions) -> Rows:
         """The rows of reports that are here and undecided."""
@@ -192,12 +219,6 @@ class Task:
             bitmap = np.packbits(self._status == _ACCEPTED).tobytes()
             self._digest = digest(b"accepted reports", self.collection.digest, bitmap)
         return Holding(self._accepted, self._digest, len(self.jobs), sealed=False)
-
-    def publish(self, released: Release) -> None:
-        """The release is on record: what led to it is let go."""
-        self.released = released
-        self._status, self._upload = np.zeros(0, np.uint8), np.zeros(0, np.uint32)
-        self.jobs, self._stored, self._left, self._cache = [], {}, {}, {}
 
 
 def _at(positions: Positions) -> Positions | slice:

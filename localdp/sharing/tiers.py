@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from localdp.errors import InvalidParameter
 from localdp.randomness.source import RandomSource
 from localdp.sharing.additive_tier import AdditiveTier
-from localdp.sharing.blocks import Mask, Octets, Positions, Rows
+from localdp.sharing.blocks import Mask, Octets, Rows
 from localdp.sharing.collection import Collection
 from localdp.sharing.prio3.batch.engine import Tell
 from localdp.sharing.prio3_tier import Prio3Tier
@@ -39,7 +39,7 @@ LARGEST_ROW_BYTES = 1 << 20  # of one report: it must fit into a message
 class Checker(Protocol):
     """One server's side of the verification of blocks of reports."""
 
-    def init(self, positions: Positions, rows: Rows) -> tuple[Any, Octets]:
+    def init(self, rows: Rows) -> tuple[Any, Octets]:
         """What the server keeps of a block, and what it tells the leader."""
         ...
 
@@ -78,7 +78,7 @@ class Sharing(Protocol):
         """Length of the leader's message about a report."""
         ...
 
-    def split(self, values: NDArray[np.int64], positions: Positions, source: RandomSource) -> list[Rows]:
+    def split(self, values: NDArray[np.int64], source: RandomSource) -> list[Rows]:
         """Shares of answers, one row of entries each, for every server."""
         ...
 

@@ -41,6 +41,7 @@ from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.randomizers.marginals import parity_masks
 
 Way = Literal["entropy", "least-squares", "multiplicative-weights"]
+_ORDER = 2  # unless another one is asked for, or needed
 _PULL = (
     10.0  # against squares in units of their variance; chosen on other tables than those of docs/release.md
 )
@@ -61,32 +62,37 @@ class Marginal:
 
 
 class MarginalRelease(Learner):
-    """Marginals over any attributes that have at most `order` bits together."""
+    """Marginals over any attributes that have at most `order` bits together: those that are wanted, at least."""
 
     def __init__(
         self,
         columns: Columns | None = None,
-        order: int = 2,
+        order: int | None = None,
         *,
+        wanted: Sequence[str | Sequence[str]] = (),
         signal: float | None = None,
         check_signal: bool = True,
     ) -> None:
         """`columns` are names of bits, categories and short integers, or names with conditions: all that are finite.
 
-        A bit counts as one of the `order`, a category of k labels as ceil(log2 k).  `signal` is the standard error of a
-        cell that is not worth asking for: 2**-order, a cell's share of uniform data, unless it is given.
+        A bit counts as one of the `order`, a category of k labels as ceil(log2 k).  `wanted` are tables that will be asked
+        for, each by the names of its attributes: without an `order` it is what they need (2, if nothing is wanted), and an
+        order that does not contain them is refused before anybody is asked.  `signal` is the standard error of a cell that
+        is not worth asking for: 2**-order, a cell's share of uniform data, unless it is given.
         """
         self.columns = columns
         self.order = order
+        self.wanted = wanted
         self.signal = signal
         self.check_signal = check_signal
 
     universe_: Universe
+    order_: int
     parities_: Floats  # in the order of `parity_masks`
     variances_: Floats
 
     def _rounds(self) -> int:
-        if not isinstance(self.order, int) or self.order < 1:
+        if self.order is not None and (not isinstance(self.order, int) or self.order < 1):
             raise InvalidParameter("the order of marginals is a whole number from 1")
         if self.signal is not None and not self.signal > 0:
             raise InvalidParameter("a signal is positive")
@@ -94,23 +100,34 @@ class MarginalRelease(Learner):
 
     def _learn(self, oracle: StatisticalQueryOracle) -> None:
         universe = Universe.of(oracle.schema, self.columns)
-        if self.order > universe.bits:
-            raise InvalidParameter(f"these attributes have {universe.bits} bits; the order is at most that")
-        query = f"parities({self.order}, {', '.join(universe.conditions())})"
+        order = self._order(universe)
+        query = f"parities({order}, {', '.join(universe.conditions())})"
         self.plan_ = oracle.plan([query])
-        least = 0.5**self.order
+        least = 0.5**order
         error = (least * (1 - least)) ** 0.5 * self.plan_.rows[0].standard_error
         self._require_signal(self.signal or least, error, "a cell")
         answer = oracle.answer_vectors([query])[0]
-        self.universe_ = universe
+        self.universe_, self.order_ = universe, order
         self.parities_, self.variances_ = answer.values, answer.variance_empirical
+
+    def _order(self, universe: Universe) -> int:
+        """The order that was asked for, or what is wanted needs; refused if it does not contain what is wanted."""
+        tables = [(one,) if isinstance(one, str) else tuple(one) for one in self.wanted]
+        needed = [len(_bits(universe, universe.places(names))) for names in tables]
+        order = self.order or max(needed, default=_ORDER)
+        if order > universe.bits:
+            raise InvalidParameter(f"these attributes have {universe.bits} bits; the order is at most that")
+        for names, bits in zip(tables, needed, strict=True):
+            _require_within(order, names, bits)
+        return order
 
     def marginal(self, *names: str) -> Marginal:
         """The marginal over these attributes, unbiased, so not always positive."""
         self._require_fitted("parities_")
         places = self.universe_.places(names)
         sizes = [self.universe_.attributes[place].size for place in places]
-        bits, numbers = self._bits(places), np.zeros(sizes, np.int64)
+        bits, numbers = _bits(self.universe_, places), np.zeros(sizes, np.int64)
+        _require_within(self.order_, names, len(bits))
         shift = 0
         for axis, place in enumerate(places):
             along = [1] * axis + [-1] + [1] * (len(places) - axis - 1)
@@ -145,17 +162,7 @@ class MarginalRelease(Learner):
         ).masses
 
     def _masks(self) -> NDArray[np.uint64]:
-        return parity_masks(self.universe_.bits, self.order)
-
-    def _bits(self, places: Sequence[int]) -> list[int]:
-        """The bits of these attributes, in the attributes' order."""
-        widths = [attribute.width for attribute in self.universe_.attributes]
-        bits = [sum(widths[:place]) + bit for place in places for bit in range(widths[place])]
-        if len(bits) > self.order:
-            raise InvalidParameter(
-                f"these attributes have {len(bits)} bits; the release has order {self.order}"
-            )
-        return bits
+        return parity_masks(self.universe_.bits, self.order_)
 
     def _cells(self, bits: Sequence[int]) -> tuple[Floats, float]:
         """The frequency of every word of these bits, and the variance of each of them."""
@@ -172,7 +179,23 @@ class MarginalRelease(Learner):
         masses = np.ones(1)
         for attribute in self.universe_.attributes:
             own = np.ones(attribute.size)
-            if attribute.width <= self.order:
+            if attribute.width <= self.order_:
                 own = np.clip(self.marginal(attribute.name).values, 0.02 / attribute.size, 1.0)
             masses = np.multiply.outer(masses, own / own.sum()).ravel()
         return masses
+
+
+def _bits(universe: Universe, places: Sequence[int]) -> list[int]:
+    """The bits of these attributes, in the attributes' order."""
+    widths = [attribute.width for attribute in universe.attributes]
+    return [sum(widths[:place]) + bit for place in places for bit in range(widths[place])]
+
+
+def _require_within(order: int, names: Sequence[str], bits: int) -> None:
+    """Refuse a table that a release of this order does not contain."""
+    if bits > order:
+        table = ", ".join(repr(name) for name in names)
+        raise InvalidParameter(
+            f"the table of {table} has {bits} bits, and a release of order {order} does not contain it: say what you "
+            f"will ask for before the fit, wanted=[({table})], or order={bits}"
+        )

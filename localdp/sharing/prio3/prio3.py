@@ -99,11 +99,14 @@ class Prio3:
 
     def shard(self, context: bytes, measurement: Any, nonce: bytes, rand: bytes) -> Report:
         """The report of a measurement.  `nonce` and `rand` must be fresh uniform bytes."""
+        return self.shard_encoded(context, self.circuit.encode(measurement), nonce, rand)
+
+    def shard_encoded(self, context: bytes, encoded: Sequence[int], nonce: bytes, rand: bytes) -> Report:
+        """The same for a measurement that the circuit has encoded."""
         if len(nonce) != NONCE_BYTES or len(rand) != self.rand_bytes:
             raise InvalidParameter(
                 f"a report takes a nonce of {NONCE_BYTES} and {self.rand_bytes} random bytes"
             )
-        encoded = self.circuit.encode(measurement)
         derive = self.derivations(context)
         seeds, blinds, prove_seed = self._seeds(rand)
         helper_shares = [derive.helper_measurement(server, seed) for server, seed in enumerate(seeds, 1)]

@@ -112,6 +112,24 @@ class QuoteResponse(_message.Message):
     answer_nanoseconds: int
     def __init__(self, epsilon_nanonats: _Optional[int] = ..., work_nanoseconds: _Optional[int] = ..., answer_nanoseconds: _Optional[int] = ...) -> None: ...
 
+class BudgetsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class BudgetsResponse(_message.Message):
+    __slots__ = ("steps",)
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    steps: _containers.RepeatedCompositeFieldContainer[BudgetStep]
+    def __init__(self, steps: _Optional[_Iterable[_Union[BudgetStep, _Mapping]]] = ...) -> None: ...
+
+class BudgetStep(_message.Message):
+    __slots__ = ("at_least_nanonats", "people")
+    AT_LEAST_NANONATS_FIELD_NUMBER: _ClassVar[int]
+    PEOPLE_FIELD_NUMBER: _ClassVar[int]
+    at_least_nanonats: int
+    people: int
+    def __init__(self, at_least_nanonats: _Optional[int] = ..., people: _Optional[int] = ...) -> None: ...
+
 class ContributeResponse(_message.Message):
     __slots__ = ("counted",)
     COUNTED_FIELD_NUMBER: _ClassVar[int]

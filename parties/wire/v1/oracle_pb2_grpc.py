@@ -73,6 +73,11 @@ class LocalRandomizerOracleServiceStub:
                 request_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.QuoteRequest.SerializeToString,
                 response_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.QuoteResponse.FromString,
                 _registered_method=True)
+        self.Budgets = channel.unary_unary(
+                '/parties.wire.v1.LocalRandomizerOracleService/Budgets',
+                request_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.BudgetsRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.BudgetsResponse.FromString,
+                _registered_method=True)
 
 
 class LocalRandomizerOracleServiceServicer:
@@ -133,6 +138,17 @@ class LocalRandomizerOracleServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Budgets(self, request, context):
+        """What people have left, in coarse steps: of each step, how many have at least so much. Charges nothing; whoever may not ask is
+        refused. A function of what was charged, of the number of people and of the owner's rules, and of no record. Nobody is told
+        apart: a step shows no group of people that is smaller than the party's minimum cohort; its people are counted as poorer
+        than they are. So what is told is never more than what is left at that moment. Where a person's budget is one sum over several
+        rows, an agent refuses: for free it would tell which rows are one person's.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LocalRandomizerOracleServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -160,6 +176,11 @@ def add_LocalRandomizerOracleServiceServicer_to_server(servicer, server):
                     servicer.Quote,
                     request_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.QuoteRequest.FromString,
                     response_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.QuoteResponse.SerializeToString,
+            ),
+            'Budgets': grpc.unary_unary_rpc_method_handler(
+                    servicer.Budgets,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.BudgetsRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.BudgetsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -311,6 +332,33 @@ class LocalRandomizerOracleService:
             '/parties.wire.v1.LocalRandomizerOracleService/Quote',
             parties_dot_wire_dot_v1_dot_oracle__pb2.QuoteRequest.SerializeToString,
             parties_dot_wire_dot_v1_dot_oracle__pb2.QuoteResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Budgets(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/parties.wire.v1.LocalRandomizerOracleService/Budgets',
+            parties_dot_wire_dot_v1_dot_oracle__pb2.BudgetsRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_oracle__pb2.BudgetsResponse.FromString,
             options,
             channel_credentials,
             insecure,

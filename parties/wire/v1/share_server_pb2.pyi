@@ -9,16 +9,22 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class DescribeServerRequest(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("collection_id",)
+    COLLECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    collection_id: bytes
+    def __init__(self, collection_id: _Optional[bytes] = ...) -> None: ...
 
 class DescribeServerResponse(_message.Message):
-    __slots__ = ("name", "sealing_key")
+    __slots__ = ("name", "sealing_key", "witness_key", "commitment")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SEALING_KEY_FIELD_NUMBER: _ClassVar[int]
+    WITNESS_KEY_FIELD_NUMBER: _ClassVar[int]
+    COMMITMENT_FIELD_NUMBER: _ClassVar[int]
     name: str
     sealing_key: bytes
-    def __init__(self, name: _Optional[str] = ..., sealing_key: _Optional[bytes] = ...) -> None: ...
+    witness_key: bytes
+    commitment: bytes
+    def __init__(self, name: _Optional[str] = ..., sealing_key: _Optional[bytes] = ..., witness_key: _Optional[bytes] = ..., commitment: _Optional[bytes] = ...) -> None: ...
 
 class OpenCollectionRequest(_message.Message):
     __slots__ = ("collection",)
@@ -27,10 +33,12 @@ class OpenCollectionRequest(_message.Message):
     def __init__(self, collection: _Optional[_Union[_collection_pb2.Collection, _Mapping]] = ...) -> None: ...
 
 class OpenCollectionResponse(_message.Message):
-    __slots__ = ("digest",)
+    __slots__ = ("digest", "sealed")
     DIGEST_FIELD_NUMBER: _ClassVar[int]
+    SEALED_FIELD_NUMBER: _ClassVar[int]
     digest: bytes
-    def __init__(self, digest: _Optional[bytes] = ...) -> None: ...
+    sealed: bool
+    def __init__(self, digest: _Optional[bytes] = ..., sealed: _Optional[bool] = ...) -> None: ...
 
 class UploadSharesRequest(_message.Message):
     __slots__ = ("collection", "party", "cohort", "shares", "public_shares")
@@ -105,16 +113,18 @@ class CheckReportsResponse(_message.Message):
     def __init__(self, held: _Optional[bytes] = ..., verifiers: _Optional[bytes] = ...) -> None: ...
 
 class VoteOnReportsRequest(_message.Message):
-    __slots__ = ("collection", "positions", "messages", "holds")
+    __slots__ = ("collection", "positions", "messages", "holds", "verifiers")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     POSITIONS_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     HOLDS_FIELD_NUMBER: _ClassVar[int]
+    VERIFIERS_FIELD_NUMBER: _ClassVar[int]
     collection: bytes
     positions: bytes
     messages: bytes
     holds: bytes
-    def __init__(self, collection: _Optional[bytes] = ..., positions: _Optional[bytes] = ..., messages: _Optional[bytes] = ..., holds: _Optional[bytes] = ...) -> None: ...
+    verifiers: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, collection: _Optional[bytes] = ..., positions: _Optional[bytes] = ..., messages: _Optional[bytes] = ..., holds: _Optional[bytes] = ..., verifiers: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class VoteOnReportsResponse(_message.Message):
     __slots__ = ("accepted",)
@@ -139,16 +149,34 @@ class CommitJobResponse(_message.Message):
     def __init__(self) -> None: ...
 
 class SealReportsRequest(_message.Message):
-    __slots__ = ("collection", "expected")
+    __slots__ = ("collection", "expected", "openings")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_FIELD_NUMBER: _ClassVar[int]
+    OPENINGS_FIELD_NUMBER: _ClassVar[int]
     collection: bytes
     expected: GetHoldingResponse
-    def __init__(self, collection: _Optional[bytes] = ..., expected: _Optional[_Union[GetHoldingResponse, _Mapping]] = ...) -> None: ...
+    openings: _containers.RepeatedCompositeFieldContainer[GetOpeningResponse]
+    def __init__(self, collection: _Optional[bytes] = ..., expected: _Optional[_Union[GetHoldingResponse, _Mapping]] = ..., openings: _Optional[_Iterable[_Union[GetOpeningResponse, _Mapping]]] = ...) -> None: ...
 
 class SealReportsResponse(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("holding",)
+    HOLDING_FIELD_NUMBER: _ClassVar[int]
+    holding: GetHoldingResponse
+    def __init__(self, holding: _Optional[_Union[GetHoldingResponse, _Mapping]] = ...) -> None: ...
+
+class GetOpeningRequest(_message.Message):
+    __slots__ = ("collection",)
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    collection: bytes
+    def __init__(self, collection: _Optional[bytes] = ...) -> None: ...
+
+class GetOpeningResponse(_message.Message):
+    __slots__ = ("secret", "signature")
+    SECRET_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    secret: bytes
+    signature: bytes
+    def __init__(self, secret: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...
 
 class GetHoldingRequest(_message.Message):
     __slots__ = ("collection",)
@@ -157,24 +185,28 @@ class GetHoldingRequest(_message.Message):
     def __init__(self, collection: _Optional[bytes] = ...) -> None: ...
 
 class GetHoldingResponse(_message.Message):
-    __slots__ = ("reports", "accepted", "jobs", "sealed")
+    __slots__ = ("reports", "accepted", "jobs", "sealed", "signature")
     REPORTS_FIELD_NUMBER: _ClassVar[int]
     ACCEPTED_FIELD_NUMBER: _ClassVar[int]
     JOBS_FIELD_NUMBER: _ClassVar[int]
     SEALED_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     reports: int
     accepted: bytes
     jobs: int
     sealed: bool
-    def __init__(self, reports: _Optional[int] = ..., accepted: _Optional[bytes] = ..., jobs: _Optional[int] = ..., sealed: _Optional[bool] = ...) -> None: ...
+    signature: bytes
+    def __init__(self, reports: _Optional[int] = ..., accepted: _Optional[bytes] = ..., jobs: _Optional[int] = ..., sealed: _Optional[bool] = ..., signature: _Optional[bytes] = ...) -> None: ...
 
 class ReleaseRequest(_message.Message):
-    __slots__ = ("collection", "accepted")
+    __slots__ = ("collection", "accepted", "signatures")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     ACCEPTED_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURES_FIELD_NUMBER: _ClassVar[int]
     collection: bytes
     accepted: bytes
-    def __init__(self, collection: _Optional[bytes] = ..., accepted: _Optional[bytes] = ...) -> None: ...
+    signatures: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, collection: _Optional[bytes] = ..., accepted: _Optional[bytes] = ..., signatures: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class ReleaseResponse(_message.Message):
     __slots__ = ("noisy_sum", "noisy_sums")

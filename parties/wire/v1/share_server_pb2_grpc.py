@@ -28,8 +28,8 @@ if _version_not_supported:
 class ShareServerServiceStub:
     """A share server: stores shares, verifies them with the other servers, counts each report once, and releases the noisy sums once.
 
-    The collector calls OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release; parties call
-    UploadShares; the leader calls CheckReports, VoteOnReports, CommitJob and SealReports of the others.
+    The collector calls DescribeServer, OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release;
+    parties call UploadShares; the leader calls CheckReports, VoteOnReports, CommitJob, GetOpening and SealReports of the others.
 
     Reports are listed by their positions in the collection, as ranges in increasing order: the first position and how many, four
     little-endian bytes each. Lists of yes and no are one bit for each report, the first in the highest bit of the first byte.
@@ -88,6 +88,11 @@ class ShareServerServiceStub:
                 request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.SealReportsRequest.SerializeToString,
                 response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.SealReportsResponse.FromString,
                 _registered_method=True)
+        self.GetOpening = channel.unary_unary(
+                '/parties.wire.v1.ShareServerService/GetOpening',
+                request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.GetOpeningRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.GetOpeningResponse.FromString,
+                _registered_method=True)
         self.GetHolding = channel.unary_unary(
                 '/parties.wire.v1.ShareServerService/GetHolding',
                 request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.GetHoldingRequest.SerializeToString,
@@ -103,8 +108,8 @@ class ShareServerServiceStub:
 class ShareServerServiceServicer:
     """A share server: stores shares, verifies them with the other servers, counts each report once, and releases the noisy sums once.
 
-    The collector calls OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release; parties call
-    UploadShares; the leader calls CheckReports, VoteOnReports, CommitJob and SealReports of the others.
+    The collector calls DescribeServer, OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release;
+    parties call UploadShares; the leader calls CheckReports, VoteOnReports, CommitJob, GetOpening and SealReports of the others.
 
     Reports are listed by their positions in the collection, as ranges in increasing order: the first position and how many, four
     little-endian bytes each. Lists of yes and no are one bit for each report, the first in the highest bit of the first byte.
@@ -175,6 +180,13 @@ class ShareServerServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetOpening(self, request, context):
+        """That the server opened a collection, once, with one secret.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetHolding(self, request, context):
         """Which reports the server counts.
         """
@@ -237,6 +249,11 @@ def add_ShareServerServiceServicer_to_server(servicer, server):
                     request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.SealReportsRequest.FromString,
                     response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.SealReportsResponse.SerializeToString,
             ),
+            'GetOpening': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetOpening,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.GetOpeningRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.GetOpeningResponse.SerializeToString,
+            ),
             'GetHolding': grpc.unary_unary_rpc_method_handler(
                     servicer.GetHolding,
                     request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.GetHoldingRequest.FromString,
@@ -258,8 +275,8 @@ def add_ShareServerServiceServicer_to_server(servicer, server):
 class ShareServerService:
     """A share server: stores shares, verifies them with the other servers, counts each report once, and releases the noisy sums once.
 
-    The collector calls OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release; parties call
-    UploadShares; the leader calls CheckReports, VoteOnReports, CommitJob and SealReports of the others.
+    The collector calls DescribeServer, OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release;
+    parties call UploadShares; the leader calls CheckReports, VoteOnReports, CommitJob, GetOpening and SealReports of the others.
 
     Reports are listed by their positions in the collection, as ranges in increasing order: the first position and how many, four
     little-endian bytes each. Lists of yes and no are one bit for each report, the first in the highest bit of the first byte.
@@ -500,6 +517,33 @@ class ShareServerService:
             '/parties.wire.v1.ShareServerService/SealReports',
             parties_dot_wire_dot_v1_dot_share__server__pb2.SealReportsRequest.SerializeToString,
             parties_dot_wire_dot_v1_dot_share__server__pb2.SealReportsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetOpening(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/parties.wire.v1.ShareServerService/GetOpening',
+            parties_dot_wire_dot_v1_dot_share__server__pb2.GetOpeningRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_share__server__pb2.GetOpeningResponse.FromString,
             options,
             channel_credentials,
             insecure,
