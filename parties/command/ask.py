@@ -20,7 +20,7 @@ from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import Answer, StatisticalQueryOracle, checked_round
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.local import LocalOracle
-from localdp.oracles.shared import SharedOracle
+from localdp.oracles.shared import DEFAULT_TIER, MINIMUM_BATCH, SharedOracle, require_batch
 from localdp.oracles.shuffled import ShuffledOracle
 from localdp.oracles.shuffler import DEFAULT_DELTA, Promise
 from localdp.queries.encoded import encoding_of
@@ -29,14 +29,12 @@ from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.prio3_tier import compile_for
 from parties.command.answers import answer_rows
 from parties.command.options import number_of_people
-from parties.command.output import print_ok, stderr_console, stdout_console
+from parties.command.output import print_ok, print_whole, stderr_console, stdout_console
 
 if TYPE_CHECKING:
     from localdp.domains import Records
     from parties.coordinator import Peer
     from parties.identity import Identity
-
-DEFAULT_BATCH = 2  # that of `SharedOracle`
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class AskOptions:
     servers: int
     noise_plan: str
     json: bool
-    tier: Tier = "prio3"
+    tier: Tier = DEFAULT_TIER
     minimum_batch: int | None = None
 
 
@@ -140,7 +138,8 @@ def _launched(options: AskOptions, epsilon: Epsilon, records: Records) -> Iterat
     from parties.simulation.launcher import Simulation
 
     shuffled = options.model == "shuffled"
-    _require_batch(options, records.people)  # before anything is launched
+    if options.model == "shared":
+        require_batch(_batch(options), records.people)  # before anything is launched
     if options.model == "shared" and options.tier == "prio3":
         _compile_first(options, records.people)
     if shuffled and records.people < FEWEST_PEOPLE:
@@ -192,8 +191,14 @@ def _connected(options: AskOptions, epsilon: Epsilon) -> Iterator[StatisticalQue
             yield _distributed(options, epsilon, parties, None)
             return
         _require_share_servers(options, state.share_servers)
-        with closing(RemoteShareServers(parties, state.share_servers, identity=identity)) as shared:
+        shares = RemoteShareServers(parties, state.share_servers, identity=identity, told=_told)
+        with closing(shares) as shared:
             yield _distributed(options, epsilon, parties, shared)
+
+
+def _told(text: str) -> None:
+    """What is waited for, where it takes long."""
+    print_whole(stderr_console(), text)
 
 
 @contextmanager
@@ -218,20 +223,15 @@ def _distributed(
     if options.model == "local":
         return LocalOracle(parties, epsilon, source)
     plan = NoisePlan.parse(options.noise_plan)
-    _require_batch(options, parties.people)
-    batch = DEFAULT_BATCH if options.minimum_batch is None else options.minimum_batch
+    batch = _batch(options)
     return SharedOracle(shared, epsilon, source, plan=plan, tier=options.tier, minimum_batch=batch)
+
+
+def _batch(options: AskOptions) -> int:
+    return MINIMUM_BATCH if options.minimum_batch is None else options.minimum_batch
 
 
 def _require_share_servers(options: AskOptions, servers: Sequence[Peer]) -> None:
     if not servers:
         named = "nobody names" if options.connect is None else f"{options.connect} names no"
         raise InvalidParameter(f"{named} share servers: the shared model needs at least two of them")
-
-
-def _require_batch(options: AskOptions, people: int) -> None:
-    """A batch that can never be full is refused here: the servers would refuse it when everybody has paid."""
-    if options.minimum_batch is not None and options.minimum_batch > people:
-        raise InvalidParameter(
-            f"--minimum-batch {options.minimum_batch:,} is more than the {people:,} people that there are"
-        )

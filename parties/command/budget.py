@@ -24,6 +24,7 @@ from parties.agent.entries import (
     Loss,
     Settings,
     Upgrade,
+    Witnessed,
 )
 from parties.agent.register import entries_of, entry_data, export, verify
 from parties.agent.secret_file import load_secrets
@@ -109,6 +110,8 @@ def _told(content: Content) -> tuple[str, str]:
             return "everybody was charged for a loss", content.purpose
         case Upgrade(version, entries):
             return f"{entries} entries of layout {version} were brought over", ""
+        case Witnessed(key):
+            return "the witness has this key from here on", key.hex()
     return content.kind, ""
 
 

@@ -102,7 +102,10 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
         "ask the authority for another certificate, in a new directory",
     ),
     errors.TooFewReports: Outcome(
-        "too_few_reports", ExitCode.FAILED, "wait for more reports; nothing was released"
+        "too_few_reports",
+        ExitCode.FAILED,
+        "nothing was released; ask more people, or for a smaller minimum batch",
+        False,
     ),
     errors.CollectionClosed: Outcome(
         "collection_closed", ExitCode.FAILED, "open a new collection; each one is released once"

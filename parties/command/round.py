@@ -19,15 +19,13 @@ from localdp.errors import InvalidParameter
 from parties.command.arguments import JsonOption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from localdp.domains import Schema
     from localdp.errors import LocalDpError
     from localdp.oracles.definition import Answer
-    from parties.coordinator import Peer
-    from parties.identity import Identity
+    from parties.command.state import State
     from parties.rounds.partial import RoundResult
-    from parties.rounds.plan import Headcount
     from parties.rounds.round import Rounds
 
 _MOST_TOLD = 5  # parties, one line each
@@ -100,7 +98,7 @@ def run_round(options: RoundOptions) -> None:
     identity = load_identity(options.identity) if options.identity else None
     state = read_state(options.connect)
     with closing(Rounds(options.journal, identity)) as rounds:
-        refused = _enrolled(rounds, state.agents, identity)
+        refused = _enrolled(rounds, state)
         epsilon = float(Epsilon.requested(options.epsilon))
         with round_told(state.events, options.query, "local", epsilon) as ended:
             with _missing_told(rounds):
@@ -112,13 +110,9 @@ def run_round(options: RoundOptions) -> None:
         _print(result, schema)
 
 
-def _enrolled(rounds: Rounds, peers: Sequence[Peer], identity: Identity | None) -> dict[str, LocalDpError]:
+def _enrolled(rounds: Rounds, state: State) -> dict[str, LocalDpError]:
     """Enrol whoever is not; says who could not be enrolled, and why."""
-    from parties.rounds.liveness import enrolling
-
-    known = {(party.name, party.address) for party in rounds.roster.enrolled()}
-    new = [peer for peer in peers if (peer.name, peer.address) not in known]
-    refused = {peer.name: error for peer, error in enrolling(rounds.roster, new, identity)}
+    refused = rounds.enrol(state.agents, state.people)
     if refused and not rounds.roster.enrolled():
         first, error = next(iter(refused.items()))
         others = f" (and {len(refused) - 1} more parties)" if len(refused) > 1 else ""
@@ -133,7 +127,8 @@ def _missing_told(rounds: Rounds) -> Iterator[None]:
     try:
         yield
     finally:
-        _tell("no answer", rounds.refusals)
+        late = {name: error for name, error in rounds.refusals.items() if name not in rounds.away}
+        _tell("no answer", late)
 
 
 def _tell(what: str, errors: Mapping[str, LocalDpError]) -> None:
@@ -217,16 +212,13 @@ def _with_error(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _listed(missing: Mapping[str, Headcount]) -> str:
-    return ", ".join(f"{count.parties} {reason}" for reason, count in missing.items())
-
-
 def _print(result: RoundResult, schema: Schema) -> None:
     from rich.table import Table
 
     from parties.command.answers import answer_rows
     from parties.command.output import stdout_console
     from parties.rounds.partial import ASSUMPTION
+    from parties.rounds.plan import in_words
 
     answer, some = result.answer, result.answer_of_answered
     table = Table(title=answer.query, show_header=False, title_justify="left")
@@ -236,9 +228,13 @@ def _print(result: RoundResult, schema: Schema) -> None:
         "of those who answered", f"{some.value:.6g} ± {some.standard_error:.2g} of {some.people:,}"
     )
     table.add_row("parties", f"{result.answered.parties:,} of {result.asked.parties:,} answered")
-    table.add_row("missing", _listed(result.missing) or "nobody")
+    table.add_row("missing", in_words(result.missing) or "nobody")
     table.add_row("epsilon per person", str(result.tally.randomizer.epsilon))
     console = stdout_console()
     console.print(table)
     if not result.complete:
         console.print(f"The answer about all people assumes that {ASSUMPTION}.")
+    if result.asked.unknown:
+        console.print(
+            f"It is about {result.people:,} people: of {result.asked.unknown} parties nobody knows how many."
+        )

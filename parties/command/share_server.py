@@ -1,9 +1,8 @@
 """`localdp share-server`: one of the servers that together simulate the curator, as a process of its own.
 
-With --state its state and its key are in a file, and after a crash or a restart it goes on where it stopped.  Without it
-they are in memory: a server that was restarted has forgotten which collections it released, parties would upload to them
-again under their old charge, and a second release would be a second look.  So give such a server another name then: the
-agents' configurations list the names that they upload to.
+With --state its state is in a file, and its secrets in another one beside it; after a crash or a restart it goes on where
+it stopped.  Without it everything is in memory, for a try on this machine: the server's name gets a random number, so that
+nobody takes the next one for it.
 
 Checked in tests/integration/test_tls.py and tests/integration/test_share_servers.py.
 """
@@ -28,7 +27,10 @@ def share_server_run(
         Path | None, typer.Option(help="Its identity (`localdp keys`); needed off loopback.")
     ] = None,
     state: Annotated[
-        Path | None, typer.Option(help="File for its state and key; made if it does not exist.")
+        Path | None,
+        typer.Option(
+            help="File for its state; its secrets are beside it, in FILE.secrets. Both are made if they do not exist."
+        ),
     ] = None,
     peer: Annotated[
         list[str] | None,
@@ -40,20 +42,35 @@ def share_server_run(
             help="Whose certificate may open collections here, by name; several are allowed. Default: anybody's."
         ),
     ] = None,
+    minimum_batch: Annotated[
+        int, typer.Option(help="Reports: nothing is released below, whatever a collection says.", min=1)
+    ] = 2,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(help="What may be collected: count, sum, histogram, multihot, vector. Default: all."),
+    ] = None,
+    most_open: Annotated[int, typer.Option(help="Collections in progress at a time.", min=1)] = 1000,
+    most_megabytes: Annotated[
+        int, typer.Option(help="Of reports that are stored and not yet decided.", min=1)
+    ] = 10_000,
+    longest_hours: Annotated[
+        float, typer.Option(help="From the opening of a collection to its end.", min=0.01)
+    ] = 24.0,
     json: JsonOption = False,
 ) -> None:
-    """Serve until Ctrl-C.  Without --state everything is in memory: after a restart, give it another name."""
+    """Serve until Ctrl-C.  Without --state everything is in memory, and the name gets a random number."""
     from parties.command.output import print_ok, print_whole, reporting, stderr_console
 
     with reporting(json):
         import asyncio
 
         from localdp.errors import InvalidParameter
+        from localdp.sharing.server_policy import ServerPolicy, kinds_of
         from parties.identity import load_identity
         from parties.observability.logs import configure_logs
         from parties.shares.run import serve_share_server
 
-        def started(address: str, key: str) -> None:
+        def started(name: str, address: str, key: str) -> None:
             if json:
                 print_ok({"name": name, "address": address, "key": key})
             else:
@@ -73,9 +90,37 @@ def share_server_run(
                 state=state,
                 peers=peers,
                 collectors=frozenset(collector) if collector else None,
+                policy=ServerPolicy(
+                    minimum_batch=minimum_batch,
+                    kinds=kinds_of(kind) if kind else None,
+                    most_open=most_open,
+                    most_bytes=most_megabytes * 10**6,
+                    longest_seconds=longest_hours * 3600,
+                ),
                 told=lambda text: print_whole(stderr_console(), text),
             )
         )
+
+
+@share_server_app.command("rotate")
+def share_server_rotate(
+    name: Annotated[str, typer.Option(help="What agents and collections call it.")],
+    state: Annotated[Path, typer.Option(help="File of its state.", exists=True)],
+    json: JsonOption = False,
+) -> None:
+    """Give a server that is stopped a new key.  The old one stays while a collection is open under it."""
+    from parties.command.output import print_ok, print_whole, reporting, stderr_console
+
+    with reporting(json):
+        from parties.shares.run import rotated
+
+        key = rotated(name, state)
+        if json:
+            print_ok({"name": name, "key": key})
+        else:
+            print_whole(
+                stderr_console(), f"the key of {name} is {key} from now on: tell the agents that name it"
+            )
 
 
 def _named_address(text: str) -> tuple[str, str]:

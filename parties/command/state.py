@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from localdp.cohorts import LARGEST_INDEX
 from localdp.errors import InvalidParameter
 from parties.coordinator import Peer
 
@@ -20,22 +22,29 @@ _LARGEST_FILE = 1 << 20  # characters; 2,000 parties take less
 class State:
     """Addresses of running parties and share servers, and of the shuffler in front of the parties if there is one.
 
-    `events` is the journal in which coordinators note their rounds for whoever watches (`parties.view.journal`).
+    What is said of `people` counts while a party is away that nobody has met: a party that answers says itself how many
+    it has.  `events` is the journal in which coordinators note their rounds for whoever watches (`parties.view.journal`).
     """
 
     agents: tuple[Peer, ...]
     share_servers: tuple[Peer, ...]
     shuffler: Peer | None = None
     events: Path | None = None
+    people: Mapping[str, int] = field(
+        default_factory=dict
+    )  # of agents: how many each has, where somebody says so
 
     def to_data(self) -> dict[str, Any]:
         """Plain data."""
         return {
-            "agents": [asdict(peer) for peer in self.agents],
+            "agents": [asdict(peer) | self._people(peer) for peer in self.agents],
             "share_servers": [asdict(peer) for peer in self.share_servers],
             **({} if self.shuffler is None else {"shuffler": asdict(self.shuffler)}),
             **({} if self.events is None else {"events": str(self.events)}),
         }
+
+    def _people(self, peer: Peer) -> dict[str, int]:
+        return {"people": self.people[peer.name]} if peer.name in self.people else {}
 
 
 def write_state(state: State, path: Path) -> None:
@@ -51,11 +60,12 @@ def read_state(path: Path) -> State:
             data = json.loads(file.read(_LARGEST_FILE))
         shuffler = _peers([data["shuffler"]])[0] if "shuffler" in data else None
         events = Path(data["events"]) if "events" in data else None
-        return State(_peers(data["agents"]), _peers(data.get("share_servers", [])), shuffler, events)
+        servers, people = _peers(data.get("share_servers", [])), _people(data["agents"])
+        return State(_peers(data["agents"]), servers, shuffler, events, people)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidParameter(
             f'{path} does not say where parties are; `localdp parties up` makes such a file, or write {{"agents": '
-            '[{"name": "north", "address": "127.0.0.1:7301"}]}, and "share_servers" likewise'
+            '[{"name": "north", "address": "127.0.0.1:7301", "people": 1200}]}, and "share_servers" likewise'
         ) from error
 
 
@@ -98,6 +108,14 @@ def forget_state(state: State, path: Path) -> None:
     with contextlib.suppress(InvalidParameter, OSError):
         if read_state(path) == state:
             path.unlink()
+
+
+def _people(data: list[dict[str, Any]]) -> dict[str, int]:
+    """How many people parties have, where the file says so."""
+    said = {str(entry["name"]): entry["people"] for entry in data if "people" in entry}
+    if any(type(count) is not int or not 1 <= count <= LARGEST_INDEX for count in said.values()):
+        raise ValueError("a number of people is a whole number from 1 on")
+    return said
 
 
 def _peers(data: list[dict[str, str]]) -> tuple[Peer, ...]:

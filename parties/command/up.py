@@ -61,7 +61,8 @@ def run_up(options: UpOptions) -> None:
         )
         simulation.__enter__()
     agents, servers, journal = simulation.agents, simulation.share_servers, journal_of(simulation)
-    state = State(tuple(agents), tuple(servers), simulation.shuffler, journal)
+    sizes = {party.name: party.people for party in simulation.parties.contributors}
+    state = State(tuple(agents), tuple(servers), simulation.shuffler, journal, sizes)
     try:
         make_journal(journal)
         write_state(state, options.state)

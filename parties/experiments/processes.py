@@ -27,7 +27,7 @@ from localdp.sharing.storage import Holding
 from parties.coordinator import Peer, RemoteParties
 from parties.experiments.definition import Experiment
 from parties.experiments.settings import AT_HAND, limit_of
-from parties.shares.collector import RemoteShareServers
+from parties.shares.collector import RemoteShareServers, never
 from parties.simulation.launcher import Simulation
 
 MOST_PROCESSES = 600  # of all workers together
@@ -38,7 +38,7 @@ class CountingShareServers(RemoteShareServers):
     """Share servers as processes, and how many reports they did not accept."""
 
     def __init__(self, parties: RemoteParties, peers: Sequence[Peer]) -> None:
-        super().__init__(parties, peers)
+        super().__init__(parties, peers, ends=never)
         self.rejections = Rejections()
 
     def contribute(self, collection: Collection, cohort: Cohort) -> int:

@@ -20,6 +20,7 @@ from localdp.oracles.definition import StatisticalQueryOracle, checked_plan
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
 from localdp.sharing.share_server import ShareServer
+from localdp.sharing.vault import MemoryVault
 from parties.experiments.definition import Experiment
 from parties.simulation.launcher import party_name, server_name
 
@@ -61,7 +62,7 @@ def in_this_process(
         for number, part in enumerate(parts)
     ]
     count = experiment.parties.share_servers
-    servers = [ShareServer(server_name(one), keyring.server(one)) for one in range(count)]
+    servers = [ShareServer(server_name(one), MemoryVault(keyring.server(one))) for one in range(count)]
     return FaultyLROracle(parties, faulty), FaultyShareServers(parties, servers, faulty)
 
 

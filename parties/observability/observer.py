@@ -23,6 +23,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -72,6 +73,12 @@ class Observer:
         self.late = Metric(
             "localdp_late_steps_total", "Steps of answers that took longer than was predicted.", "counter"
         )
+        self.named = Metric(
+            "localdp_servers_named_total",
+            "Agreements in which another share server stood in the way of reports, by its name.",
+            "counter",
+            ("server",),
+        )
         self.seconds = Histogram("localdp_call_seconds", "How long calls took, by method.", ("method",))
 
     def call(self, method: str, caller: str) -> Call:
@@ -87,6 +94,13 @@ class Observer:
         self.charges.add(1)
         self.epsilon.add(float(cost))
 
+    def names(self, collection: bytes, servers: Mapping[str, str]) -> None:
+        """Other share servers stood in the way of reports of a collection: what there is against each."""
+        for server, why in servers.items():
+            self.named.add(1, server)
+            fields: dict[str, Value] = {"role": self.role, "name": self.name, "server": server, "why": why}
+            log(logging.WARNING, "named", {**fields, "collection": collection[:_DIGEST_BYTES].hex()})
+
     def exposition(self) -> str:
         """The metrics as text."""
         metrics = (
@@ -98,6 +112,7 @@ class Observer:
             self.people,
             self.budget,
             self.late,
+            self.named,
             self.seconds,
         )
         return exposition(metrics)

@@ -6,6 +6,7 @@ Checked in tests/unit/parties/test_collector.py and tests/fault/test_share_lying
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import DeadlineMissed, InvalidParameter, MalformedReport, ShareMismatch
+from localdp.sharing.binding import MOST_SECONDS, Binding
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.storage import Holding
 from localdp.sharing.tiers import people_per_block
@@ -24,7 +26,18 @@ from parties.shares.messages import holding_from_wire, sums_from_wire
 from parties.wire.v1 import share_server_pb2 as pb
 from parties.wire.v1 import share_server_pb2_grpc
 
+LONGEST_SECONDS = 3600
 BLOCKS_PER_CALL = 64  # megabytes that a party uploads to a server before it answers
+
+
+def in_an_hour() -> int:
+    """When a collection ends that begins now."""
+    return int(time.time()) + LONGEST_SECONDS
+
+
+def never() -> int:
+    """The same for simulations, which can be repeated."""
+    return MOST_SECONDS
 
 
 class RemoteShareServers:
@@ -39,16 +52,23 @@ class RemoteShareServers:
         patience: Patience | None = None,
         *,
         relayed: bool = False,
+        ends: Callable[[], int] | None = None,
+        told: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`timeout_seconds` is what one call may take, with all of its repetitions; `relayed`: parties do not upload."""
+        """`timeout_seconds` is what one call may take, with all of its repetitions; `relayed`: parties do not upload.
+
+        `ends`: the second since 1970 in which a collection that begins now ends; in an hour, if nothing is said.  `told`
+        hears how far the servers are, where it takes long.
+        """
         self._parties = parties
         self._channels = Channels(peers, identity, patience)
         self._stubs = [share_server_pb2_grpc.ShareServerServiceStub(c) for c in self._channels.channels]
         self._timeout = timeout_seconds
         self.servers = tuple(peer.name for peer in peers)
         self._addresses = [peer.address for peer in peers]
-        self._keys: tuple[bytes, ...] | None = None
         self._relayed = relayed
+        self._ends = ends or in_an_hour
+        self._told = told
 
     @property
     def schema(self) -> Schema:
@@ -70,27 +90,30 @@ class RemoteShareServers:
         """How many calls were sent again so far, because a server was away."""
         return self._channels.persistence.repeated
 
-    @property
-    def keys(self) -> tuple[bytes, ...]:
-        """What shares are sealed to, as each server says of itself."""
-        if self._keys is None:
-            request = pb.DescribeServerRequest()
-            told = self._of_each(lambda stub, left: stub.DescribeServer.future(request, timeout=left))
-            if any(answer.name != name for answer, name in zip(told, self.servers, strict=True)):
-                raise InvalidParameter("a share server calls itself otherwise")
-            self._keys = tuple(answer.sealing_key for answer in told)
-        return self._keys
+    def bind(self, collection_id: bytes) -> Binding:
+        """The servers as each says of itself now, and as long as a collection may take."""
+        request = pb.DescribeServerRequest(collection_id=collection_id)
+        told = self._of_each(lambda stub, left: stub.DescribeServer.future(request, timeout=left))
+        if any(answer.name != name for answer, name in zip(told, self.servers, strict=True)):
+            raise InvalidParameter("a share server calls itself otherwise")
+        return Binding(
+            tuple(answer.sealing_key for answer in told),
+            tuple(answer.witness_key for answer in told),
+            told[0].commitment,
+            self._ends(),
+        )
 
     def close(self) -> None:
         """Close the channels to the share servers."""
         self._channels.close()
 
-    def open(self, collection: Collection) -> None:
-        """Announce a collection to every server."""
+    def open(self, collection: Collection) -> bool:
+        """Announce a collection to every server; returns whether its set of reports is final somewhere already."""
         request = pb.OpenCollectionRequest(collection=codec.collection_to_wire(collection))
-        for response in self._of_each(lambda stub, left: stub.OpenCollection.future(request, timeout=left)):
-            if response.digest != collection.digest:
-                raise ShareMismatch("a share server has another collection in mind")
+        told = self._of_each(lambda stub, left: stub.OpenCollection.future(request, timeout=left))
+        if any(answer.digest != collection.digest for answer in told):
+            raise ShareMismatch("a share server has another collection in mind")
+        return any(answer.sealed for answer in told)
 
     def contribute(self, collection: Collection, cohort: Cohort) -> int:
         """Have the parties upload their shares, or carry them there, sealed."""
@@ -131,6 +154,9 @@ class RemoteShareServers:
             if answer.holding.jobs > collection.people:  # every decision is about somebody
                 raise ShareMismatch("a share server claims more decisions than there are people")
             decided = answer.holding.jobs
+            self._told(
+                f"the share servers have accepted {answer.holding.reports} of {collection.people} reports"
+            )
 
     def holdings(self, collection: Collection) -> list[Holding]:
         """What each server counts."""
@@ -138,9 +164,11 @@ class RemoteShareServers:
         told = self._of_each(lambda stub, left: stub.GetHolding.future(request, timeout=left))
         return [self._checked(collection, answer) for answer in told]
 
-    def release(self, collection: Collection, accepted: bytes) -> list[tuple[int, ...]]:
-        """Each server's noisy sums over exactly the agreed reports."""
-        request = pb.ReleaseRequest(collection=collection.digest, accepted=accepted)
+    def release(
+        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
+    ) -> list[tuple[int, ...]]:
+        """Each server's noisy sums over exactly the agreed reports, for which all servers have signed."""
+        request = pb.ReleaseRequest(collection=collection.digest, accepted=accepted, signatures=signed)
         told = self._of_each(lambda stub, left: stub.Release.future(request, timeout=left))
         return [sums_from_wire(collection, answer) for answer in told]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import grpc
 
+from localdp.sharing.binding import Opening
 from localdp.sharing.blocks import Mask, Octets, Positions, pack_positions
 from localdp.sharing.storage import Holding, Job
 from parties.shares.messages import (
@@ -13,7 +15,8 @@ from parties.shares.messages import (
     holding_to_wire,
     job_to_wire,
     mask_from_wire,
-    mask_to_wire,
+    opening_from_wire,
+    opening_to_wire,
     rows_of,
 )
 from parties.status import error_of
@@ -40,13 +43,12 @@ class RemoteHelper:
         answer = await self._call(self._stub.CheckReports, request)
         return mask_from_wire(answer.held, len(positions)), rows_of(answer.verifiers, len(positions))
 
-    async def vote(self, collection: bytes, positions: Positions, messages: Octets, holds: Mask) -> Mask:
-        """Which reports it accepts."""
+    async def vote(self, collection: bytes, positions: Positions, verifiers: Sequence[Octets]) -> Mask:
+        """Which reports it accepts, given what every server says about them."""
         request = pb.VoteOnReportsRequest(
             collection=collection,
             positions=pack_positions(positions),
-            messages=messages.tobytes(),
-            holds=mask_to_wire(holds),
+            verifiers=[rows.tobytes() for rows in verifiers],
         )
         answer = await self._call(self._stub.VoteOnReports, request)
         return mask_from_wire(answer.accepted, len(positions))
@@ -55,9 +57,18 @@ class RemoteHelper:
         """Have it count a job."""
         await self._call(self._stub.CommitJob, job_to_wire(collection, job))
 
-    async def seal(self, collection: bytes, expected: Holding) -> None:
-        """Have it make the set of reports final."""
-        request = pb.SealReportsRequest(collection=collection, expected=holding_to_wire(expected))
+    async def opening(self, collection: bytes) -> Opening:
+        """That it opened the collection, once."""
+        answer = await self._call(self._stub.GetOpening, pb.GetOpeningRequest(collection=collection))
+        return opening_from_wire(answer)
+
+    async def seal(self, collection: bytes, expected: Holding, openings: Sequence[Opening]) -> None:
+        """Have it make the set of reports final, and sign for it."""
+        request = pb.SealReportsRequest(
+            collection=collection,
+            expected=holding_to_wire(expected),
+            openings=map(opening_to_wire, openings),
+        )
         await self._call(self._stub.SealReports, request)
 
     async def holding(self, collection: bytes) -> Holding:

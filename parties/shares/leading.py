@@ -52,7 +52,8 @@ class Leading:
     async def agree(self) -> tuple[bool, Holding]:
         """Come nearer to an agreement: returns whether it is complete, and what the leader counts."""
         deadline = asyncio.get_running_loop().time() + BUSY_SECONDS
-        if (await self._work(lambda: self._server.holding(self._name))).jobs:
+        holding = await self._work(lambda: self._server.holding(self._name))
+        if holding.jobs and not holding.sealed:
             await together(*(self._catch_up(helper) for helper in self._helpers))
         blocks = iter(await self._work(lambda: list(proposals(self._server, self._collection))))
         await together(*(self._verify_until(deadline, blocks) for _ in range(IN_FLIGHT)))
@@ -60,9 +61,19 @@ class Leading:
             return False, await self._work(lambda: self._server.holding(self._name))
         await self._work(lambda: self._server.require_enough(self._name))
         await together(*(self._catch_up(helper) for helper in self._helpers))
-        holding = await self._work(lambda: self._server.seal(self._name))
-        await together(*(helper.seal(self._name, holding) for helper in self._helpers))
-        return True, holding
+        return True, await self._seal()
+
+    async def _seal(self) -> Holding:
+        """Make the set final here, then at all others, with the openings of all; unless it is already."""
+        own = await self._work(lambda: self._server.holding(self._name))
+        theirs = await together(*(helper.holding(self._name) for helper in self._helpers))
+        if all(holding.sealed for holding in (own, *theirs)):
+            return own
+        opening = await self._work(lambda: self._server.opening(self._name))
+        openings = [opening, *await together(*(helper.opening(self._name) for helper in self._helpers))]
+        holding = await self._work(lambda: self._server.seal(self._name, None, openings))
+        await together(*(helper.seal(self._name, holding, openings) for helper in self._helpers))
+        return holding
 
     async def _verify_until(self, deadline: float, blocks: Iterator[Positions]) -> None:
         while asyncio.get_running_loop().time() < deadline:
@@ -79,15 +90,16 @@ class Leading:
             _awaited(self._work(lambda: server.check(name, key, positions))),
             *(helper.check(name, key, positions) for helper in self._helpers),
         )
-        held = held_by_all([mask for mask, _ in checked])
+        masks = [mask for mask, _ in checked]
+        held = await self._work(lambda: held_by_all(server, name, positions, masks))
         if not held.all():
             if held.any():
                 await self._verify(positions[held])
             return
-        messages, holds = await self._work(lambda: server.combine(name, [rows for _, rows in checked]))
+        said = [rows for _, rows in checked]
         votes = await together(
-            _awaited(self._work(lambda: server.vote(name, positions, messages, holds))),
-            *(helper.vote(name, positions, messages, holds) for helper in self._helpers),
+            _awaited(self._work(lambda: server.vote(name, positions, said))),
+            *(helper.vote(name, positions, said) for helper in self._helpers),
         )
         async with self._deciding:  # or a helper would hear of a decision before it heard of the one before
             job = await self._work(lambda: server.decide(name, positions, votes))

@@ -10,6 +10,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from localdp.errors import InvalidParameter, MalformedReport
+from localdp.sharing.binding import Opening
 from localdp.sharing.blocks import (
     Mask,
     Octets,
@@ -127,18 +128,27 @@ def job_from_wire(message: pb.CommitJobRequest) -> Job:
 def holding_to_wire(holding: Holding) -> pb.GetHoldingResponse:
     """What a server counts, as a message."""
     return pb.GetHoldingResponse(
-        reports=holding.reports, accepted=holding.accepted, jobs=holding.jobs, sealed=holding.sealed
+        reports=holding.reports,
+        accepted=holding.accepted,
+        jobs=holding.jobs,
+        sealed=holding.sealed,
+        signature=holding.signature,
     )
 
 
 def holding_from_wire(message: pb.GetHoldingResponse) -> Holding:
     """What a server counts."""
-    return Holding(message.reports, message.accepted, message.jobs, message.sealed)
+    return Holding(message.reports, message.accepted, message.jobs, message.sealed, message.signature)
 
 
-def sums_to_wire(collection: Collection, sums: tuple[int, ...]) -> pb.ReleaseResponse:
-    """A release as a message."""
-    return pb.ReleaseResponse(noisy_sums=collection.field.pack(sums))
+def opening_to_wire(opening: Opening) -> pb.GetOpeningResponse:
+    """That a server opened a collection, as a message."""
+    return pb.GetOpeningResponse(secret=opening.secret, signature=opening.signature)
+
+
+def opening_from_wire(message: pb.GetOpeningResponse) -> Opening:
+    """That a server opened a collection; whether it is so is for whoever checks the signature."""
+    return Opening(message.secret, message.signature)
 
 
 def sums_from_wire(collection: Collection, message: pb.ReleaseResponse) -> tuple[int, ...]:

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from localdp.errors import InvalidParameter, PolicyRefused
-from localdp.sharing.collection import KEY_BYTES, Collection
+from localdp.sharing.binding import KEY_BYTES
+from localdp.sharing.collection import Collection
 
 _KEY = re.compile(rf"[0-9a-f]{{{2 * KEY_BYTES}}}")
 
@@ -45,9 +46,7 @@ def require_known(peers: Mapping[str, SharePeer], collection: Collection, *, sea
     if len(collection.servers) < len(peers):
         raise PolicyRefused(f"this party splits its answers over all of its {len(peers)} share servers")
     known = [peers[server].key for server in collection.servers]
-    if collection.keys and any(
-        own not in (None, key) for own, key in zip(known, collection.keys, strict=True)
-    ):
+    if any(own not in (None, key) for own, key in zip(known, collection.keys, strict=True)):
         raise InvalidParameter("the collection has another key for a share server than this party knows")
-    if sealed and (not collection.keys or None in known):
+    if sealed and None in known:
         raise PolicyRefused("this party seals shares only to servers whose keys it knows")

@@ -20,7 +20,9 @@ from localdp.sharing.additive import MOST_SERVERS
 from localdp.sharing.agreement import block_size
 from localdp.sharing.blocks import Positions, ShareBlock
 from localdp.sharing.collection import Collection
+from localdp.sharing.prio3_tier import prepare_all
 from localdp.sharing.share_server import ShareServer
+from localdp.sharing.storage import Holding
 from localdp.sharing.tiers import sharing_of
 from parties import codec
 from parties.identity import Identity, may_speak_for, peer_name
@@ -81,6 +83,14 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         """Add the service to a server."""
         share_server_pb2_grpc.add_ShareServerServiceServicer_to_server(self, server)
 
+    def warm(self) -> None:
+        """Have the verification of proofs compiled, or loaded, before anybody is charged for a collection."""
+        self._warming.begin(prepare_all(self._warming.tell))
+
+    async def expire(self) -> None:
+        """Drop the collections that have ended."""
+        await self._work(self._server.expire)
+
     async def close(self) -> None:
         """Let go of channels and the worker."""
         for channel in self._channels.values():
@@ -94,7 +104,10 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         """Who the server is."""
         with self._observer.call("DescribeServer", peer_name(context) or ""):
             return pb.DescribeServerResponse(
-                name=self._server.name, sealing_key=self._server.sealing_key.public
+                name=self._server.name,
+                sealing_key=self._server.sealing_key.public,
+                witness_key=self._server.witness_key,
+                commitment=self._committed(request.collection_id),
             )
 
     @answering
@@ -108,11 +121,11 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
             self._require_collector(peer_name(context))
             if collection.people > MOST_PEOPLE:
                 raise PolicyRefused(f"this share server takes collections of at most {MOST_PEOPLE} people")
-            await self._work(lambda: self._server.open(collection, peer_name(context) or ""))
+            sealed = await self._work(lambda: self._server.open(collection, peer_name(context) or ""))
             self._warming.begin(
                 await self._work(lambda: sharing_of(collection).prepare(self._warming.tell))
             )
-            return pb.OpenCollectionResponse(digest=collection.digest)
+            return pb.OpenCollectionResponse(digest=collection.digest, sealed=sealed)
 
     @answering
     async def UploadShares(  # noqa: N802
@@ -138,7 +151,8 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
 
             def opened(request: pb.UploadSealedRequest) -> ShareBlock:
                 self._require_owner(request.collection, context)
-                return messages.block_from_sealed(request, self._server.name, self._server.sealing_key)
+                key = self._server.sealing_key_of(request.collection)
+                return messages.block_from_sealed(request, self._server.name, key)
 
             return pb.UploadSealedResponse(counted=await self._stored(requests, opened))
 
@@ -149,12 +163,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         """Lead the servers to an agreement."""
         with self._observer.call("AgreeOnReports", peer_name(context) or ""):
             self._require_owner(request.collection, context)
-            collection = await self._work(lambda: self._server.collection(request.collection))
-            helpers = self._helpers(collection, list(request.addresses))
-            await self._let_go()
-            lock = self._leading.setdefault(collection.digest, asyncio.Lock())
-            async with lock:
-                complete, holding = await Leading(self._server, helpers, collection, self._work).agree()
+            complete, holding = await self._agreed(request.collection, list(request.addresses))
             return pb.AgreeOnReportsResponse(complete=complete, holding=messages.holding_to_wire(holding))
 
     @answering
@@ -178,9 +187,8 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         with self._observer.call("VoteOnReports", peer_name(context) or ""):
             collection = await self._led(request.collection, context)
             positions = _block(collection, messages.positions_from_wire(request.positions))
-            rows = messages.rows_of(request.messages, len(positions))
-            holds = messages.mask_from_wire(request.holds, len(positions))
-            vote = await self._work(lambda: self._server.vote(request.collection, positions, rows, holds))
+            said = [messages.rows_of(rows, len(positions)) for rows in request.verifiers]
+            vote = await self._work(lambda: self._server.vote(request.collection, positions, said))
             return pb.VoteOnReportsResponse(accepted=messages.mask_to_wire(vote))
 
     @answering
@@ -199,8 +207,18 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         with self._observer.call("SealReports", peer_name(context) or ""):
             await self._led(request.collection, context)
             expected = messages.holding_from_wire(request.expected)
-            await self._work(lambda: self._server.seal(request.collection, expected))
-            return pb.SealReportsResponse()
+            openings = [messages.opening_from_wire(one) for one in request.openings]
+            holding = await self._work(lambda: self._server.seal(request.collection, expected, openings))
+            await self._work(lambda: self._name(request.collection))
+            return pb.SealReportsResponse(holding=messages.holding_to_wire(holding))
+
+    @answering
+    async def GetOpening(self, request: pb.GetOpeningRequest, context: Context) -> pb.GetOpeningResponse:  # noqa: N802
+        """That the server opened a collection."""
+        with self._observer.call("GetOpening", peer_name(context) or ""):
+            await self._led(request.collection, context)
+            opening = await self._work(lambda: self._server.opening(request.collection))
+            return messages.opening_to_wire(opening)
 
     @answering
     async def GetHolding(self, request: pb.GetHoldingRequest, context: Context) -> pb.GetHoldingResponse:  # noqa: N802
@@ -214,9 +232,35 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         """The noisy sums."""
         with self._observer.call("Release", peer_name(context) or ""):
             self._require_owner(request.collection, context)
-            collection = await self._work(lambda: self._server.collection(request.collection))
-            sums = await self._work(lambda: self._server.release(request.collection, request.accepted))
-            return messages.sums_to_wire(collection, sums)
+            signed = list(request.signatures)
+            released = await self._work(
+                lambda: self._server.release(request.collection, request.accepted, signed)
+            )
+            return pb.ReleaseResponse(noisy_sums=released.noisy_sums)
+
+    def _committed(self, collection_id: bytes) -> bytes:
+        return self._server.commitment(collection_id) if collection_id else b""
+
+    def _name(self, name: bytes) -> None:
+        """Log and count who stood in the way of reports, as far as this server can know."""
+        if self._server.in_progress(name):
+            self._observer.names(name, self._server.blame(name).servers)
+
+    async def _agreed(self, name: bytes, addresses: list[str]) -> tuple[bool, Holding]:
+        """Come nearer to an agreement, one call after the other; a released collection needs none."""
+        if not self._server.in_progress(name):
+            return True, await self._work(lambda: self._server.holding(name))
+        collection = await self._work(lambda: self._server.collection(name))
+        helpers = self._helpers(collection, addresses)
+        await self._let_go()
+        async with self._leading.setdefault(name, asyncio.Lock()):
+            try:
+                complete, holding = await Leading(self._server, helpers, collection, self._work).agree()
+            finally:
+                await self._work(lambda: self._name(name))
+        if complete:
+            self._leading.pop(name, None)
+        return complete, holding
 
     async def _stored(self, requests: AsyncIterator[Any], opened: Callable[[Any], ShareBlock]) -> int:
         """Store a stream of blocks, synced every few megabytes and at its end."""

@@ -1,11 +1,12 @@
 """A share server's state in a file: SQLite, every step synced before it is acknowledged.
 
-One row a collection, an upload and a job; reports are rows of bytes inside of an upload's blobs, so a million of them
-are a thousand rows.  Uploads of which everything is decided are deleted with the decision, and what is left of a
-collection goes with its release.  The file also holds the server's name and key, made with the file: the noise of a
-release depends on the key, so a state and its key belong together.
+One row a collection in progress, an upload, a vote and a job; reports are rows of bytes inside of an upload's blob, so a
+million of them are a thousand rows.  Reports and sums rest under the secret of their collection, which is elsewhere
+(`vault`).  Uploads of which everything is decided are deleted with the decision, and with its release everything about a
+collection goes but its digest, its noisy sums, and what is needed to give them to the right one again.
 
-The file is locked while a server runs: two servers on one state would count a report twice.
+The file is locked while a server runs: two servers on one state would count a report twice.  What version 0.1 wrote is
+brought into this form, with every release, or refused where a collection is in progress.
 
 Checked with the other storages in tests/contract/test_share_storage.py, and with kill -9 in
 tests/fault/test_share_kill_nine.py.
@@ -13,7 +14,6 @@ tests/fault/test_share_kill_nine.py.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,23 +23,25 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from localdp.errors import InvalidParameter, LocalDpError, StorageFailed
-from localdp.randomness.keys import KEY_BYTES
-from localdp.sharing.blocks import Positions, Rows, pack_positions, rows_from, unpack_positions
+from localdp.sharing.blocks import Mask, Positions, Rows, pack_positions, rows_from, unpack_positions
 from localdp.sharing.collection import MOST_PEOPLE, Collection
 from localdp.sharing.storage import Holding, Job, Kept, Release, Upload
+from localdp.sharing.vault import Vault
 from parties import codec
 from parties.durable import failure, make_private, transaction
+from parties.shares import old_state
 from parties.shares.messages import mask_from_wire, mask_to_wire
+from parties.shares.rest import Rest
 from parties.wire.v1 import collection_pb2
 
 _ELEMENT_BYTES = 16
-_PAGE_BYTES = 1 << 15  # what is stored is mostly blobs of a megabyte
-_CHECKPOINT_PAGES = 1 << 11  # 64 MB
+_PAGE_BYTES = 1 << 12
+_CHECKPOINT_PAGES = 1 << 14  # 64 MB
+VERSION = 2
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS server (
   one INTEGER PRIMARY KEY CHECK (one = 1),
-  name TEXT NOT NULL,
-  key BLOB NOT NULL
+  name TEXT NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS collections (
   digest BLOB PRIMARY KEY,
@@ -49,17 +51,22 @@ CREATE TABLE IF NOT EXISTS collections (
   sums BLOB NOT NULL DEFAULT x'',
   reports INTEGER,
   accepted BLOB,
-  jobs INTEGER,
-  noise BLOB,
-  noisy_sums BLOB
+  jobs INTEGER
 ) STRICT;
 CREATE TABLE IF NOT EXISTS uploads (
   collection BLOB NOT NULL,
   number INTEGER NOT NULL,
   reports INTEGER NOT NULL,
   positions BLOB NOT NULL,
-  public BLOB NOT NULL,
-  inputs BLOB NOT NULL,
+  public_bytes INTEGER NOT NULL,
+  rows BLOB NOT NULL,
+  PRIMARY KEY (collection, number)
+) STRICT;
+CREATE TABLE IF NOT EXISTS votes (
+  collection BLOB NOT NULL,
+  number INTEGER NOT NULL,
+  positions BLOB NOT NULL,
+  accepted BLOB NOT NULL,
   PRIMARY KEY (collection, number)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS jobs (
@@ -69,17 +76,28 @@ CREATE TABLE IF NOT EXISTS jobs (
   accepted BLOB NOT NULL,
   PRIMARY KEY (collection, number)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS released (
+  digest BLOB PRIMARY KEY,
+  owner TEXT NOT NULL,
+  reports INTEGER NOT NULL,
+  jobs INTEGER NOT NULL,
+  accepted BLOB NOT NULL,
+  element_bytes INTEGER NOT NULL,
+  noisy_sums BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
 """
+_PARTS = ("uploads", "votes", "jobs")
 
 
 class SqliteStorage:
     """State in a file.  One object belongs to one thread at a time, and one process to the file."""
 
-    def __init__(self, path: Path, name: str, key: bytes | None = None, *, synced: bool = True) -> None:
-        """Make the file, with a new key unless one is given, or go on with one that was made for a server of that name.
+    def __init__(self, path: Path, name: str, vault: Vault, *, synced: bool = True) -> None:
+        """Make the file, or go on with one that was made for a server of that name; `vault` has its secrets.
 
         What is not `synced` outlives the process and not the machine: for simulations.
         """
+        self._vault = vault
         with storage_errors(path):
             make_private(path)
             self._file = sqlite3.connect(path, timeout=1.0, isolation_level=None, check_same_thread=False)
@@ -89,31 +107,43 @@ class SqliteStorage:
                 self._file.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
                 self._file.execute("PRAGMA journal_mode = WAL")
                 self._file.execute(f"PRAGMA synchronous = {'FULL' if synced else 'OFF'}")
-                self._file.executescript(_LAYOUT)
-                self.key = self._identified(name, key)
+                self._prepare(path, name)
             except BaseException:
                 self._file.close()
                 raise
 
-    def _identified(self, name: str, key: bytes | None) -> bytes:
+    def _prepare(self, path: Path, name: str) -> None:
+        if old_state.is_old(self._file):
+            old_state.upgrade(self._file, path, _LAYOUT, VERSION)
+        self._file.executescript(_LAYOUT)
+        version = self._file.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, VERSION):
+            raise StorageFailed(f"{path} is the state of a later version of localdp: use that version")
+        self._file.execute(f"PRAGMA user_version = {VERSION}")
         with self._transaction():
-            row = self._file.execute("SELECT name, key FROM server").fetchone()
-            if row is None:
-                row = name, key or os.urandom(KEY_BYTES)
-                self._file.execute("INSERT INTO server VALUES (1, ?, ?)", row)
-        if row[0] != name or (key is not None and row[1] != key):
+            self._file.execute("INSERT OR IGNORE INTO server VALUES (1, ?)", (name,))
+            found = self._file.execute("SELECT name FROM server").fetchone()[0]
+        if found != name:
             raise InvalidParameter(f"this state belongs to another share server than {name}")
-        return bytes(row[1])
 
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
 
     def kept(self) -> list[Kept]:
-        """Everything on record."""
+        """Every collection in progress that there is a secret for, and of the others what they were."""
         with storage_errors():
             rows = self._file.execute("SELECT * FROM collections ORDER BY rowid").fetchall()
             return [self._kept(*row) for row in rows]
+
+    def released(self, collection: bytes) -> Release | None:
+        """A collection that was released."""
+        with storage_errors():
+            row = self._file.execute("SELECT * FROM released WHERE digest = ?", (collection,)).fetchone()
+        if row is None:
+            return None
+        _, owner, reports, jobs, accepted, element_bytes, noisy_sums = row
+        return Release(owner, Holding(reports, accepted, jobs, sealed=True), noisy_sums, element_bytes)
 
     def open(self, collection: Collection, owner: str = "") -> None:
         """A new collection."""
@@ -133,6 +163,7 @@ class SqliteStorage:
 
     def upload(self, collection: bytes, uploads: Sequence[Upload]) -> None:
         """New reports, all of them in one transaction."""
+        rest = self._rest(collection)
         with self._transaction():
             self._file.executemany(
                 "INSERT INTO uploads VALUES (?, ?, ?, ?, ?, ?)",
@@ -142,8 +173,11 @@ class SqliteStorage:
                         upload.number,
                         len(upload.positions),
                         pack_positions(upload.positions),
-                        upload.rows.public.tobytes(),
-                        upload.rows.inputs.tobytes(),
+                        upload.rows.public.nbytes,
+                        rest.sealed(
+                            upload.rows.public.tobytes() + upload.rows.inputs.tobytes(),
+                            _name(upload.number),
+                        ),
                     )
                     for upload in uploads
                 ),
@@ -153,21 +187,35 @@ class SqliteStorage:
         """The reports of an upload."""
         with storage_errors():
             row = self._file.execute(
-                "SELECT reports, public, inputs FROM uploads WHERE collection = ? AND number = ?",
+                "SELECT reports, public_bytes, rows FROM uploads WHERE collection = ? AND number = ?",
                 (collection, upload),
             ).fetchone()
         if row is None:
             raise StorageFailed("an upload that was acknowledged is not there")
-        count, public, inputs = row
-        return Rows(*(rows_from(data, count, len(data) // count) for data in (public, inputs)))
+        count, public, stored = row
+        data = memoryview(self._rest(collection).opened(stored, _name(upload)))
+        parts = data[:public], data[public:]
+        return Rows(*(rows_from(part, count, len(part) // count) for part in parts))
+
+    def vote(self, collection: bytes, positions: Positions, accepted: Mask) -> None:
+        """What the server says about reports: on disk before anybody hears of it."""
+        row = collection, collection, pack_positions(positions), mask_to_wire(accepted)
+        with self._transaction():
+            self._file.execute(
+                "INSERT INTO votes VALUES (?,"
+                " (SELECT coalesce(max(number), 0) + 1 FROM votes WHERE collection = ?), ?, ?)",
+                row,
+            )
 
     def commit(self, collection: bytes, job: Job, sums: Sequence[int], finished: Sequence[int]) -> None:
         """A decision, the sums with it, and without the uploads that are done with."""
         row = collection, job.number, pack_positions(job.positions), mask_to_wire(job.accepted)
+        sealed = self._rest(collection).sealed(_packed(sums), b"sums")
         with self._transaction():
             self._file.execute("INSERT INTO jobs VALUES (?, ?, ?, ?)", row)
+            self._file.execute("UPDATE collections SET sums = ? WHERE digest = ?", (sealed, collection))
             self._file.execute(
-                "UPDATE collections SET sums = ? WHERE digest = ?", (_packed(sums), collection)
+                "DELETE FROM votes WHERE collection = ? AND positions = ?", (collection, row[2])
             )
             self._file.executemany(
                 "DELETE FROM uploads WHERE collection = ? AND number = ?",
@@ -183,12 +231,36 @@ class SqliteStorage:
             )
 
     def release(self, collection: bytes, released: Release) -> None:
-        """What is about to be published."""
-        packed = _packed(released.noise), _packed(released.noisy_sums), collection
+        """What is about to be published, in the place of everything else about the collection."""
+        holding = released.holding
+        row = (
+            collection,
+            released.owner,
+            holding.reports,
+            holding.jobs,
+            holding.accepted,
+            released.element_bytes,
+            released.noisy_sums,
+        )
         with self._transaction():
-            self._file.execute("UPDATE collections SET noise = ?, noisy_sums = ? WHERE digest = ?", packed)
-            self._file.execute("DELETE FROM uploads WHERE collection = ?", (collection,))
-            self._file.execute("DELETE FROM jobs WHERE collection = ?", (collection,))
+            self._file.execute("INSERT INTO released VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            self._drop(collection)
+
+    def drop(self, collection: bytes) -> None:
+        """Forget a collection that was not released."""
+        with self._transaction():
+            self._drop(collection)
+
+    def _drop(self, collection: bytes) -> None:
+        self._file.execute("DELETE FROM collections WHERE digest = ?", (collection,))
+        for table in _PARTS:
+            self._file.execute(f"DELETE FROM {table} WHERE collection = ?", (collection,))  # noqa: S608
+
+    def _rest(self, collection: bytes) -> Rest:
+        secret = self._vault.secret(collection)
+        if secret is None:
+            raise StorageFailed("the secret of this collection is gone, and its reports with it")
+        return Rest(secret)
 
     def _kept(
         self,
@@ -200,21 +272,22 @@ class SqliteStorage:
         reports: int | None,
         accepted: bytes,
         jobs: int,
-        noise: bytes | None,
-        noisy_sums: bytes,
     ) -> Kept:
         collection = codec.collection_from_wire(collection_pb2.Collection.FromString(description))
         if collection.digest != digest:
             raise StorageFailed(
                 "the state of the share server has a collection under a digest that is not its own"
             )
-        kept = Kept(collection, owner, verify_key, sums=_unpacked(sums))
+        kept = Kept(collection, owner, verify_key)
+        if self._vault.secret(digest) is None:
+            return kept
+        if sums:
+            kept.sums = _unpacked(self._rest(digest).opened(sums, b"sums"))
         if reports is not None:
             kept.sealed = Holding(reports, accepted, jobs, sealed=True)
-        if noise is not None:
-            kept.released = Release(_unpacked(noise), _unpacked(noisy_sums))
         kept.uploads = {number: _positions(data) for number, data in self._of("uploads", digest)}
-        kept.jobs = [_job(*row) for row in self._of("jobs", digest, ", accepted")]
+        kept.votes = [_decided(*row[1:]) for row in self._of("votes", digest, ", accepted")]
+        kept.jobs = [Job(row[0], *_decided(*row[1:])) for row in self._of("jobs", digest, ", accepted")]
         return kept
 
     def _of(self, table: str, digest: bytes, more: str = "") -> list[tuple[Any, ...]]:
@@ -241,9 +314,14 @@ def _positions(data: bytes) -> Positions:
     return unpack_positions(data, MOST_PEOPLE)
 
 
-def _job(number: int, data: bytes, accepted: bytes) -> Job:
+def _decided(data: bytes, accepted: bytes) -> tuple[Positions, Mask]:
     positions = _positions(data)
-    return Job(number, positions, mask_from_wire(accepted, len(positions)))
+    return positions, mask_from_wire(accepted, len(positions))
+
+
+def _name(upload: int) -> bytes:
+    """What an upload's reports are stored as."""
+    return b"upload %d" % upload
 
 
 @contextmanager

@@ -36,7 +36,7 @@ from localdp.errors import DeadlineMissed, InvalidParameter, Unreachable
 from localdp.experiments.keyring import Keyring
 from localdp.oracles.shuffler import Promise
 from parties.coordinator import MOST_CALLS, Peer, RemoteParties
-from parties.shares.collector import RemoteShareServers
+from parties.shares.collector import RemoteShareServers, never
 from parties.shuffler.client import RemoteShuffler
 from parties.simulation.files import PER_DIALLED_AGENT, PER_HOSTED_AGENT, USUAL, allow_open_files
 from parties.simulation.roles import (
@@ -121,7 +121,7 @@ class Simulation:
         self.agents = self._peers(self._agents(directory))
         self.parties = RemoteParties(self.agents)
         stack.callback(self.parties.close)
-        self.shared = RemoteShareServers(self.parties, self.share_servers)
+        self.shared = RemoteShareServers(self.parties, self.share_servers, ends=never)
         stack.callback(self.shared.close)
         if self._promise is not None:
             self.shuffler = self._peers([self._shuffler(self._promise)])[0]

@@ -20,6 +20,7 @@ from localdp.oracles.shuffler import Promise, Shuffler
 from localdp.randomness.keys import derive_key
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.share_server import ShareServer
+from localdp.sharing.vault import MemoryVault
 from parties.agent.ledger import SqliteLedger
 from parties.coordinator import Peer, RemoteParties
 from parties.shares.storage import SqliteStorage
@@ -39,9 +40,9 @@ class ShareServerRole:
 
     def build(self) -> ShareServer:
         """The state machine behind the service, with its durable state."""
-        key = bytes.fromhex(self.secret)
-        storage = SqliteStorage(Path(self.state), self.name, key, synced=self.synced)
-        return ShareServer(self.name, key, storage)
+        vault = MemoryVault(bytes.fromhex(self.secret))
+        storage = SqliteStorage(Path(self.state), self.name, vault, synced=self.synced)
+        return ShareServer(self.name, vault, storage)
 
 
 @dataclass(frozen=True, slots=True)
