@@ -11,7 +11,8 @@ dialled in (`parties.relay`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol, TypeVar
@@ -20,18 +21,19 @@ import grpc
 from google.protobuf.message import Message
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.remaining import Step
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.errors import InvalidParameter
+from localdp.errors import InvalidParameter, LocalDpError, MalformedReport
 from localdp.oracles.lr import cohorts_by_party
 from localdp.oracles.party import Request
 from localdp.randomizers.definition import Reports
 from localdp.sharing.collection import LONGEST_NAME, Collection, Contributor, operator_of
 from parties import codec
 from parties.identity import Identity
-from parties.quoting import quote
+from parties.quoting import quote, told_if_any
 from parties.receiving import Reception
-from parties.repeating import Patience, Persistence, UnaryCall, answers
+from parties.repeating import Patience, Persistence, UnaryCall, answers, outcomes
 from parties.serving import open_channel
 from parties.status import error_of
 from parties.wire.v1 import oracle_pb2, oracle_pb2_grpc
@@ -86,6 +88,14 @@ class Channels:
         self.persistence = Persistence(patience or Patience())
         self.channels = [peer.open(identity) for peer in peers]
 
+    def let_go(self, numbers: Container[int]) -> None:
+        """Close those of these numbers; the others move up."""
+        kept = [number for number in range(len(self.peers)) if number not in numbers]
+        for number in set(range(len(self.peers))).difference(kept):
+            self.channels[number].close()
+        self.peers = [self.peers[number] for number in kept]
+        self.channels = [self.channels[number] for number in kept]
+
     def close(self) -> None:
         """Close them; calls that are waiting to be sent again are given up."""
         self.persistence.stop()
@@ -112,6 +122,13 @@ def _contributor(described: Any, peer: Reachable) -> Contributor:
     return Contributor(described.name, described.people)
 
 
+def _steps(told: oracle_pb2.BudgetsResponse | None, people: int) -> tuple[Step, ...] | None:
+    """What a party says, if it is what the contract has."""
+    with suppress(MalformedReport):
+        return None if told is None else codec.budgets_from_wire(told, people)
+    return None
+
+
 def _contribution(collection: Any, part: Cohort) -> oracle_pb2.ContributeRequest:
     return oracle_pb2.ContributeRequest(collection=collection, cohort=codec.cohort_to_wire(part))
 
@@ -129,14 +146,20 @@ class RemoteParties:
         timeout_seconds: float = CALL_SECONDS,
         identity: Identity | None = None,
         patience: Patience | None = None,
+        *,
+        may_miss: bool = False,
     ) -> None:
-        """`timeout_seconds` is what one call may take, with all of its repetitions."""
+        """`timeout_seconds` is what one call may take, with all of its repetitions.
+
+        With `may_miss`, whoever cannot be reached is left out, and named in `away`; somebody has to be there.
+        """
         self._channels = Channels(peers, identity, patience)
-        self._stubs = [oracle_pb2_grpc.LocalRandomizerOracleServiceStub(c) for c in self._channels.channels]
         self._timeout = timeout_seconds
         self.bytes_moved = 0
+        self.away: dict[str, LocalDpError] = {}
         try:
-            described = self._described()
+            described = self._introduced(may_miss)
+            self._stubs = [self._stub(number) for number in range(len(described))]
             self.schema = _common_schema(described)
             self.contributors = tuple(map(_contributor, described, self._channels.peers))
             if len({party.name for party in self.contributors}) != len(self.contributors):
@@ -195,6 +218,15 @@ class RemoteParties:
                 counted += sum(answer.counted for answer in told)
         return counted
 
+    def budgets(self) -> list[tuple[Step, ...] | None]:
+        """What each party says that its people have left; None of a party that does not say."""
+        calls = [
+            told_if_any(stub.Budgets, self._name(number), oracle_pb2.BudgetsRequest())
+            for number, stub in enumerate(self._stubs)
+        ]
+        told = answers(calls, self._timeout, self._channels.persistence)
+        return [_steps(one, party.people) for one, party in zip(told, self.contributors, strict=True)]
+
     def sealed(self, collection: Collection, cohort: Cohort) -> Iterator[Any]:
         """The shares of a cohort, sealed to the share servers, for somebody who carries them there."""
         message, parts = codec.collection_to_wire(collection), self._parts(cohort)
@@ -235,13 +267,22 @@ class RemoteParties:
         method = self._stubs[number].Contribute
         return UnaryCall(self._name(number), lambda seconds: method.future(request, timeout=seconds))
 
-    def _described(self) -> list[Any]:
-        return answers(
-            [self._description(number) for number in range(len(self._stubs))],
-            self._timeout,
-            self._channels.persistence,
-        )
+    def _stub(self, number: int) -> Any:
+        return oracle_pb2_grpc.LocalRandomizerOracleServiceStub(self._channels.channels[number])
+
+    def _introduced(self, may_miss: bool) -> list[Any]:
+        """What each says of itself; whoever stays away is left out from here on, if that may be."""
+        calls = [self._description(number) for number in range(len(self._channels.peers))]
+        if not may_miss:
+            return answers(calls, self._timeout, self._channels.persistence)
+        told = outcomes(calls, self._timeout, self._channels.persistence)
+        errors = {number: one for number, one in enumerate(told) if isinstance(one, LocalDpError)}
+        self.away = {self._channels.peers[number].name: error for number, error in errors.items()}
+        if len(errors) == len(told):
+            raise errors[0]
+        self._channels.let_go(errors)
+        return [one for number, one in enumerate(told) if number not in errors]
 
     def _description(self, number: int) -> UnaryCall:
-        method, request = self._stubs[number].Describe, oracle_pb2.DescribeRequest()
+        method, request = self._stub(number).Describe, oracle_pb2.DescribeRequest()
         return UnaryCall(self._name(number), lambda seconds: method.future(request, timeout=seconds))

@@ -17,8 +17,9 @@ Checked in tests/unit/parties/test_federation.py and, with processes, in tests/i
 from __future__ import annotations
 
 import tempfile
+import warnings
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,12 +35,13 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import LARGEST_LIMIT_NANONATS, Ledger
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.errors import InvalidParameter, LocalDpError
+from localdp.errors import InvalidParameter, LocalDpError, Unreachable
 from localdp.experiments.keyring import Keyring
 from localdp.oracles.definition import Asked, AskedVector, StatisticalQueryOracle
 from localdp.oracles.plans import Plan
 from localdp.randomness.source import RandomSource
 from parties.command.state import State, require_replaceable, state_if_any, write_state
+from parties.federated.budgets import Budgets, by_amount, by_step
 from parties.federated.events import Event, Events
 from parties.federated.models import Sides, curator_ledger, oracle_on
 from parties.federated.places import (
@@ -57,25 +59,12 @@ from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, Wa
 from parties.identity import Identity, load_identity
 from parties.rounds.partial import RoundResult
 from parties.rounds.plan import Quorum
-from parties.rounds.roster import Enrolled, Roster, schema_digest
+from parties.rounds.roster import Enrolled, schema_digest
 from parties.rounds.round import Rounds, one_bit_for
 from parties.status import reason
 from parties.view.journal import journal_rounds
 
 EpsilonLike = Epsilon | Fraction | float | str
-
-
-@dataclass(frozen=True, slots=True)
-class Budgets:
-    """What is left to people, by how many of them; never by whom."""
-
-    remaining: Mapping[Epsilon, int]  # so many people have so much left, the poorest first
-    exact: bool  # read off ledgers, and not only what this federation has asked for
-
-    def __str__(self) -> str:
-        """4,000 people have epsilon 2 left."""
-        told = [f"{people:,} people have epsilon {left} left" for left, people in self.remaining.items()]
-        return "; ".join(told) + ("" if self.exact else ", as far as this federation has asked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +139,7 @@ class Federation:
         """Running parties, from the file of `localdp parties up` or of `write_addresses`.
 
         `identity` is what the coordinator shows where parties want TLS: a directory of `localdp keys`.  The seed makes the
-        coordinator's public identifiers repeatable; the parties' coins are their own.
+        coordinator's public identifiers repeatable; the parties' coins are their own.  Whoever cannot be reached is `away`.
         """
         shown = load_identity(Path(identity)) if isinstance(identity, str | Path) else identity
         keyring = (
@@ -158,6 +147,8 @@ class Federation:
         )
         federation = cls(running(Path(path), shown), keyring)
         journal_rounds(federation.events, state_if_any(Path(path)).events, len(federation.parties))
+        if federation.away:
+            warnings.warn(f"{_names(federation.away)} cannot be reached", stacklevel=2)
         return federation
 
     def of(self, parties: Iterable[str]) -> Federation:
@@ -188,6 +179,11 @@ class Federation:
         return {party.name: party.people for party in self._place.contributors}
 
     @property
+    def away(self) -> dict[str, int | None]:
+        """Who is named and could not be reached, and how many people each has, where the file of parties says so."""
+        return {peer.name: self._place.stated.get(peer.name) for peer in self._place.away}
+
+    @property
     def process_ids(self) -> Mapping[str, int]:
         """The processes of launched parties and share servers, by name."""
         return self._place.process_ids
@@ -200,6 +196,7 @@ class Federation:
         Every round costs each person `epsilon`, in nats, until their budgets are spent.
         """
         self._require_open()
+        self._require_everybody()
         if model == "shuffled" and not self._place.shuffles:
             raise InvalidParameter(
                 "the shuffler mixes the reports of all of its parties: ask the whole federation, or use the local model"
@@ -230,16 +227,25 @@ class Federation:
     def budgets(self, of: Literal["parties", "curator"] = "parties") -> Budgets:
         """What is left to people: with their parties, or with the curator of a simulation, who keeps a book of its own.
 
-        Of launched parties it is read off their ledgers, whoever asked them.  Of running ones it is what people have left
-        at most, as far as this federation knows: others may have asked them, too.
+        Of launched parties it is read off their ledgers, whoever asked them.  Running ones are asked, and say how many
+        people have at least so much left, in coarse steps.  Of one that does not say, it is what people have left at most,
+        as far as this coordinator knows: others may have asked them, too.
         """
         self._require_open()
-        sizes = [party.people for party in self._place.contributors]
-        limits = np.repeat([min(one.nanonats, LARGEST_LIMIT_NANONATS) for one in self._place.limits], sizes)
-        left = np.maximum(limits - self._all_spent(of), 0)
-        amounts, people = np.unique(left, return_counts=True)
-        remaining = {Epsilon(int(one)): int(count) for one, count in zip(amounts, people, strict=True)}
-        return Budgets(remaining, exact=bool(self._place.ledgers) or of == "curator")
+        left = self._left(of)
+        if of == "curator" or self._place.ledgers or self._place.budgets is None:
+            return Budgets(by_amount(left), exact=True)
+        told = self._place.budgets()
+        silent = [one for one, steps in zip(left, told, strict=True) if steps is None]
+        steps = [steps for steps in told if steps is not None]
+        return Budgets(by_step(steps), False, by_amount(silent), tuple(self.away))
+
+    def _left(self, of: str) -> list[NDArray[np.int64]]:
+        """Nanonats that each person of each party has left, as far as is known here."""
+        spent, sizes = self._all_spent(of), [party.people for party in self._place.contributors]
+        limits = [min(one.nanonats, LARGEST_LIMIT_NANONATS) for one in self._place.limits]
+        parts = np.split(spent, np.cumsum(sizes)[:-1])
+        return [np.maximum(limit - part, 0) for limit, part in zip(limits, parts, strict=True)]
 
     def _all_spent(self, of: str) -> NDArray[np.int64]:
         if self._within is None:
@@ -272,7 +278,8 @@ class Federation:
         if not self._place.agents:
             raise InvalidParameter("parties in this process are never late: use oracle, or processes=True")
         spent, wanted = Epsilon.requested(epsilon), Quorum.of_text(quorum)
-        self.events.tell(Event("round started", "local", (query,), self.people))
+        people = self.people + sum(count or 0 for count in self.away.values())
+        self.events.tell(Event("round started", "local", (query,), people))
         try:
             # In a thread of its own: a notebook has an event loop in this one.
             with ThreadPoolExecutor(1) as thread:
@@ -281,14 +288,14 @@ class Federation:
                 ).result()
         except LocalDpError as error:
             why = reason(type(error)).lower()
-            self.events.tell(Event("round failed", "local", (query,), self.people, reason=why))
+            self.events.tell(Event("round failed", "local", (query,), people, reason=why))
             raise
         self.events.tell(
             Event(
                 "round ended",
                 "local",
                 (query,),
-                self.people,
+                people,
                 reports=result.answered.people,
                 missing={why: count.people for why, count in result.missing.items()},
                 epsilon=float(spent),
@@ -307,7 +314,10 @@ class Federation:
                 "parties in this process have no addresses: launch them with processes=True"
             )
         require_replaceable(Path(path))
-        write_state(State(self._place.agents, self._place.servers), Path(path))
+        agents = (*self._place.agents, *self._place.away)
+        people = {**self._place.stated, **self.parties}
+        named = {peer.name: people[peer.name] for peer in agents if peer.name in people}
+        write_state(State(agents, self._place.servers, people=named), Path(path))
 
     def close(self) -> None:
         """End launched parties, or let go of running ones."""
@@ -326,28 +336,51 @@ class Federation:
         if not self._closed.alive or not whole._closed.alive:
             raise InvalidParameter("the federation is closed")
 
+    def _require_everybody(self) -> None:
+        """No answer is made from some of the parties in silence."""
+        if self.away:
+            raise Unreachable(
+                f"{_names(self.away)} cannot be reached, and an answer is about everybody: ask those who are there, "
+                "federation.of(federation.parties), or federation.round with a quorum, or connect again later"
+            )
+
     def _ask_round(
         self, query: str, epsilon: Epsilon, quorum: Quorum, seconds: float, journal: str | Path | None
     ) -> RoundResult:
         with tempfile.TemporaryDirectory() as directory:
             rounds = Rounds(Path(journal or Path(directory) / "rounds"), self._place.identity)
             try:
-                self._enrol(rounds.roster)
+                self._enrol(rounds)
                 randomizer = one_bit_for(query, epsilon, rounds.roster.schema)
-                sizes = [party.people for party in self._place.contributors]
-                self._spending.add(Cohort(0, self.people), sizes, randomizer.epsilon)
                 open_round = rounds.unfinished(query, randomizer)
                 if open_round is not None:
                     return rounds.resume(open_round.round_id, deadline_seconds=seconds, quorum=quorum)
-                return rounds.ask(query, randomizer, deadline_seconds=seconds, quorum=quorum)
+                result = rounds.ask(query, randomizer, deadline_seconds=seconds, quorum=quorum)
+                self._count(rounds.refusals, randomizer.epsilon)
+                return result
             finally:
                 rounds.close()
 
-    def _enrol(self, roster: Roster) -> None:
+    def _enrol(self, rounds: Rounds) -> None:
         """Everybody, also whoever is away by now: they are missing, and counted."""
         schema = self.schema
         for party, peer in zip(self._place.contributors, self._place.agents, strict=True):
-            roster.enrol(Enrolled(party.name, peer.address, party.people, schema_digest(schema)), schema)
+            known = Enrolled(party.name, peer.address, party.people, schema_digest(schema))
+            rounds.roster.enrol(known, schema)
+        rounds.enrol(self._place.away, self._place.stated)
+
+    def _count(self, missing: Container[str], epsilon: Epsilon) -> None:
+        """Those who answered a round have paid for it."""
+        sizes = [party.people for party in self._place.contributors]
+        for number, party in enumerate(self._place.contributors):
+            if party.name not in missing:
+                self._spending.add_part(number, Cohort(0, party.people), sizes, epsilon)
+
+
+def _names(away: Mapping[str, int | None]) -> str:
+    """Party south (6,055 people), and so on."""
+    told = [name if people is None else f"{name} ({people:,} people)" for name, people in away.items()]
+    return ("party " if len(told) == 1 else "parties ") + ", ".join(told)
 
 
 def _epsilon(value: EpsilonLike) -> Epsilon:

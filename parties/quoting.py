@@ -23,25 +23,31 @@ from parties.wire.v1 import oracle_pb2 as pb
 
 
 @dataclass(frozen=True, slots=True)
-class _IfKnown:
-    """A call whose answer is None where the peer has no such method."""
+class _IfAny:
+    """A call whose answer is None where the peer has no such method; where it is not needed, also if it fails."""
 
     future: Any
+    needed: bool = True
 
     def result(self) -> Any:
         """The answer, once it is there."""
         try:
             return self.future.result()
         except grpc.RpcError as failure:
-            if failure.code() is grpc.StatusCode.UNIMPLEMENTED:
+            if failure.code() is grpc.StatusCode.UNIMPLEMENTED or not self.needed:
                 return None
             raise
+
+
+def told_if_any(method: Any, peer: str, request: Message) -> UnaryCall:
+    """Ask a peer for what one can do without: None where it is away, refuses or does not know the method."""
+    return UnaryCall(peer, lambda seconds: _IfAny(method.future(request, timeout=seconds), needed=False))
 
 
 def quote(stub: Any, peer: str, call: Message) -> UnaryCall:
     """Ask a party whether it would answer a message of one of its methods."""
     request = _about(call)
-    return UnaryCall(peer, lambda seconds: _IfKnown(stub.Quote.future(request, timeout=seconds)))
+    return UnaryCall(peer, lambda seconds: _IfAny(stub.Quote.future(request, timeout=seconds)))
 
 
 def _about(call: Message) -> pb.QuoteRequest:

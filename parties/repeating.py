@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 import grpc
 
-from localdp.errors import Busy, InvalidParameter, Unreachable
+from localdp.errors import Busy, DeadlineMissed, InvalidParameter, Unreachable
 from parties.observability.logs import log
 from parties.status import error_of
 
@@ -154,15 +154,36 @@ def answers(calls: Sequence[UnaryCall], seconds: float, persistence: Persistence
         persistence.wait(trials, failure, calls[place].peer, len(away))
 
 
-def _answered(calls: Sequence[UnaryCall], seconds: float, told: dict[int, Any]) -> dict[int, grpc.RpcError]:
-    """Make the calls that have no answer yet, all at once; returns those that may be made again, and why."""
+def outcomes(calls: Sequence[UnaryCall], seconds: float, persistence: Persistence) -> list[Any]:
+    """The same, except that the outcome of a call whose peer stays away is the error; a refusal is still raised."""
+    trials, told = persistence.trials(seconds), dict[int, Any]()
+    while away := _answered(calls, trials.seconds_left, told, late=True):
+        place, failure = next(iter(away.items()))
+        try:
+            persistence.wait(trials, failure, calls[place].peer, len(away))
+        except (Unreachable, Busy):
+            told |= {one: error_of(failure, calls[one].peer) for one, failure in away.items()}
+    return [told[place] for place in range(len(calls))]
+
+
+def _answered(
+    calls: Sequence[UnaryCall], seconds: float, told: dict[int, Any], *, late: bool = False
+) -> dict[int, grpc.RpcError]:
+    """Make the calls that have no answer yet, all at once; returns those that may be made again, and why.
+
+    With `late`, whoever does not answer in time is told as such, and fails nobody else.
+    """
     futures = {place: call.begin(seconds) for place, call in enumerate(calls) if place not in told}
     away: dict[int, grpc.RpcError] = {}
     for place, future in futures.items():
         try:
             told[place] = future.result()
         except grpc.RpcError as failure:
-            if not is_passing(failure):
-                raise error_of(failure, calls[place].peer) from None
-            away[place] = failure
+            error = error_of(failure, calls[place].peer)
+            if is_passing(failure):
+                away[place] = failure
+            elif late and isinstance(error, DeadlineMissed | Unreachable):
+                told[place] = error
+            else:
+                raise error from None
     return away

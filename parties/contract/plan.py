@@ -2,8 +2,8 @@
 
 The people stand in a row.  The first ones, `crowd`, answer every ordinary request once.  Then there are two blocks of half
 the size of the others: people of whom several clauses show that they were not charged (`unpaid`), and people who answer
-whatever a clause takes the time of (`quiet`).  The others stand in five equal blocks, each of which one clause spends to
-the last nanonat.
+whatever a clause takes the time of, until the last one spends them down (`quiet`).  The others stand in five equal blocks,
+each of which one clause spends to the last nanonat.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from localdp.cohorts import LARGEST_INDEX, Cohort
 from localdp.oracles.party import LONGEST_REQUEST_ID, SHORTEST_REQUEST_ID
 from localdp.queries.expressions import MOST_DEPTH, MOST_NODES
 from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.sharing.binding import Binding
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
@@ -168,6 +169,7 @@ def collections(subject: Subject, plan: Plan) -> str:
         servers=("a server", "that nobody named"),
         parties=(Contributor(plan.party, plan.people),),
         minimum_batch=2,
+        binding=Binding((bytes(32), bytes(32)), (bytes(32), bytes(32)), bytes(32)),
     )
     request = pb.ContributeRequest(
         collection=codec.collection_to_wire(collection), cohort=codec.cohort_to_wire(Cohort(0, 1))

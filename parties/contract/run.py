@@ -15,6 +15,7 @@ from parties.contract import (
     budget_clauses,
     epoch_clauses,
     law_clauses,
+    left_clauses,
     load_clauses,
     quote_clauses,
     refusal_clauses,
@@ -40,6 +41,7 @@ CLAUSES: tuple[Clause, ...] = (
     *time_clauses.CLAUSES,
     *epoch_clauses.CLAUSES,
     *load_clauses.CLAUSES,
+    *left_clauses.CLAUSES,
     *serving_clauses.LAST,
 )
 

@@ -6,7 +6,10 @@
 | curator | | the curator, who holds everybody's records: only where they are at hand |
 | local | divide = "people" or "epsilon" | nobody |
 | shuffled | delta | the shuffler: a running one, or, of launched parties, this process; and the other parties |
-| shared | noise_plan, minimum_batch, tier = "additive" or "prio3" | not all of the share servers may collude |
+| shared | noise_plan, minimum_batch, tier = "prio3" or "additive" | not all of the share servers may collude |
+
+Running parties prove their answers (`tier = "prio3"`) unless told otherwise; simulated ones do not
+(`localdp.oracles.shared.default_tier`).
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import LROracle
-from localdp.oracles.shared import SharedOracle, ShareServers
+from localdp.oracles.shared import SharedOracle, ShareServers, default_tier
 from localdp.oracles.shuffled import ShuffledOracle
 from localdp.oracles.shuffler import DEFAULT_DELTA, Mixer, Shuffler
 from localdp.randomness.source import RandomSource
@@ -77,7 +80,10 @@ def oracle_on(
             return ShuffledOracle(mixer, epsilon, coins("analyst"), delta=delta, honest=sides.honest)
     if sides.share_servers is None:
         raise InvalidParameter("these parties have no share servers: use the local model, or start some")
-    return SharedOracle(sides.share_servers, epsilon, coins("analyst"), **_shared(options))
+    tier = default_tier(simulated=sides.records is not None)
+    return SharedOracle(
+        sides.share_servers, epsilon, coins("analyst"), **{"tier": tier, **_shared(options)}
+    )
 
 
 def _require_options(model: str, options: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
+from localdp.accounting.remaining import Step
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
 from localdp.experiments.cheating import joined
@@ -25,11 +26,12 @@ from localdp.oracles.shared import InProcessShareServers, ShareServers
 from localdp.oracles.shuffler import Mixer
 from localdp.sharing.collection import Contributor
 from localdp.sharing.share_server import ShareServer
+from localdp.sharing.vault import MemoryVault
 from parties.command.state import read_state
 from parties.coordinator import Peer, RemoteParties
 from parties.federated.ledgers import Book, LedgerFile
 from parties.identity import Identity
-from parties.shares.collector import RemoteShareServers
+from parties.shares.collector import RemoteShareServers, never
 from parties.shuffler.client import RemoteShuffler
 from parties.simulation.launcher import Simulation, party_name, server_name
 
@@ -48,6 +50,11 @@ class Place:
     records: Records | None = None  # of everybody, where they are at hand
     ledgers: tuple[Book, ...] = ()  # of the parties, where they are at hand
     agents: tuple[Peer, ...] = ()  # whom to dial
+    away: tuple[Peer, ...] = ()  # who is named, and could not be reached
+    stated: Mapping[str, int] = field(
+        default_factory=dict
+    )  # people of a party, as the file of parties has it
+    budgets: Callable[[], Sequence[tuple[Step, ...] | None]] | None = None  # what each party says is left
     servers: tuple[Peer, ...] = ()
     process_ids: Mapping[str, int] = field(default_factory=dict)  # of launched processes, by name
     mixer: Mixer | None = None  # a shuffler of its own; None: this process would be the shuffler
@@ -96,7 +103,8 @@ def in_this_process(launch: Launch) -> Place:
         for number, (part, ledger) in enumerate(zip(launch.records, ledgers, strict=True))
     ]
     servers = [
-        ShareServer(server_name(number), launch.keyring.server(number)) for number in range(launch.servers)
+        ShareServer(server_name(number), MemoryVault(launch.keyring.server(number)))
+        for number in range(launch.servers)
     ]
     return _objects(parties, servers, launch.everybody, launch.budget)
 
@@ -166,7 +174,8 @@ def _dialled(whole: Place, numbers: Sequence[int], records: Records | None = Non
         stack.callback(parties.close)
         shared = None
         if whole.servers:
-            shared = RemoteShareServers(parties, whole.servers, identity=whole.identity)
+            ends = None if records is None else never  # launched servers, so that a run can be repeated
+            shared = RemoteShareServers(parties, whole.servers, identity=whole.identity, ends=ends)
             stack.callback(shared.close)
         names = {peer.name for peer in (*agents, *whole.servers)}
         return Place(
@@ -176,9 +185,11 @@ def _dialled(whole: Place, numbers: Sequence[int], records: Records | None = Non
             parties.limits,
             records,
             tuple(whole.ledgers[number] for number in numbers) if whole.ledgers else (),
-            tuple(agents),
-            whole.servers,
-            {name: pid for name, pid in whole.process_ids.items() if name in names},
+            agents=tuple(agents),
+            stated=whole.stated,
+            budgets=parties.budgets,
+            servers=whole.servers,
+            process_ids={name: pid for name, pid in whole.process_ids.items() if name in names},
             shuffles=whole.mixer is None,
             identity=whole.identity,
             close=stack.pop_all().close,
@@ -186,12 +197,12 @@ def _dialled(whole: Place, numbers: Sequence[int], records: Records | None = Non
 
 
 def running(path: Path, identity: Identity | None) -> Place:
-    """The parties that a file of `localdp parties up` tells of."""
+    """The parties that a file of `localdp parties up` tells of: those who are there."""
     if not path.is_file():
         raise InvalidParameter(f"{path}: there is no such file; `localdp parties up` writes it")
     state = read_state(path)
     with ExitStack() as stack:
-        parties = RemoteParties(state.agents, identity=identity)
+        parties = RemoteParties(state.agents, identity=identity, may_miss=True)
         stack.callback(parties.close)
         shared = None
         if state.share_servers:
@@ -206,7 +217,10 @@ def running(path: Path, identity: Identity | None) -> Place:
             shared,
             parties.contributors,
             parties.limits,
-            agents=state.agents,
+            agents=tuple(peer for peer in state.agents if peer.name not in parties.away),
+            away=tuple(peer for peer in state.agents if peer.name in parties.away),
+            stated=state.people,
+            budgets=parties.budgets,
             servers=state.share_servers,
             mixer=mixer,
             identity=identity,

@@ -63,10 +63,10 @@ class SpendingOfSome(Spending):
         super().__init__(len(some.people))
         self._whole, self._some = whole, some
 
-    def add(self, cohort: Cohort, sizes: Sequence[int], epsilon: Epsilon) -> None:
-        """One report of each person of the cohort."""
+    def add_part(self, number: int, part: Cohort, sizes: Sequence[int], epsilon: Epsilon) -> None:
+        """One report of each person of a part of one party."""
         before = self.nanonats.copy()
-        super().add(cohort, sizes, epsilon)
+        super().add_part(number, part, sizes, epsilon)
         self._whole.nanonats[self._some.people] += self.nanonats - before
 
 

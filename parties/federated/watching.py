@@ -1,15 +1,14 @@
 """An oracle, its parties and its share servers, watched: the same answers, with events and an account of what was spent.
 
-The account is the coordinator's own: what it has asked each person for.  Where parties run elsewhere that is all that a
-coordinator can know; others may have asked them, too.  A request that failed half way is counted in full, and one that
-was refused, not at all: several parties are asked for a quote first.
+The account is the coordinator's own: what it knows that each person was charged for, because the answer came.  Others may
+have asked them, too, and of a request that failed nobody knows here whom it has charged.  So it is the least that was
+spent, and what is left is at most the rest; parties themselves know better (`RemoteParties.budgets`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TypeVar
 
 import numpy as np
@@ -18,14 +17,7 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.errors import (
-    BudgetExhausted,
-    InvalidParameter,
-    LocalDpError,
-    PolicyRefused,
-    QueryRefused,
-    UnknownIndex,
-)
+from localdp.errors import LocalDpError
 from localdp.oracles.around import OracleAround, ReportsAround
 from localdp.oracles.definition import (
     Answer,
@@ -39,49 +31,31 @@ from localdp.oracles.party import Request
 from localdp.oracles.shared import ShareServers
 from localdp.oracles.shuffler import Mixer, Promise
 from localdp.randomizers.definition import Reports
+from localdp.sharing.binding import Binding
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.storage import Holding
 from parties.federated.events import Event, Events
 from parties.status import reason
 
-REFUSALS = (
-    BudgetExhausted,
-    InvalidParameter,
-    PolicyRefused,
-    QueryRefused,
-    UnknownIndex,
-)  # before anybody paid
 _AnyAnswer = TypeVar("_AnyAnswer", Answer, VectorAnswer)
 
 
 class Spending:
-    """Nanonats that each person was asked to spend, in the numbering of all people."""
+    """Nanonats that each person has spent here at least, in the numbering of all people."""
 
     def __init__(self, people: int) -> None:
         self.nanonats: NDArray[np.int64] = np.zeros(people, np.int64)
 
     def add(self, cohort: Cohort, sizes: Sequence[int], epsilon: Epsilon) -> None:
         """One report of each person of the cohort; who they are depends on the party where there is a split."""
-        firsts = [0, *accumulate(sizes)]
         for number, part in cohorts_by_party(cohort, sizes):
-            own = self.nanonats[firsts[number] : firsts[number] + sizes[number]]
-            own[part.selection()] += epsilon.nanonats
+            self.add_part(number, part, sizes, epsilon)
 
-    def of_reports(
-        self, reports: Iterator[Reports], cohort: Cohort, sizes: Sequence[int], epsilon: Epsilon
-    ) -> Iterator[Reports]:
-        """Reports that pass through, and are added as soon as somebody may have paid: not if all were refused."""
-        added = False
-        try:
-            for some in reports:
-                if not added:
-                    self.add(cohort, sizes, epsilon)
-                    added = True
-                yield some
-        except LocalDpError as error:
-            if not added and not isinstance(error, REFUSALS):
-                self.add(cohort, sizes, epsilon)
-            raise
+    def add_part(self, number: int, part: Cohort, sizes: Sequence[int], epsilon: Epsilon) -> None:
+        """One report of each person of a part of one party, in the party's own numbering."""
+        first = sum(sizes[:number])
+        own = self.nanonats[first : first + sizes[number]]
+        own[part.selection()] += epsilon.nanonats
 
 
 class WatchedReports(ReportsAround):
@@ -101,18 +75,18 @@ class WatchedReports(ReportsAround):
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
         """The reports of the cohort, in order of index, party by party."""
         sizes = [party.people for party in self.contributors]
-        parts = [(number, part.size()) for number, part in cohorts_by_party(cohort, sizes)]
-        waiting = iter([(number, size) for number, size in parts if size])
+        parts = [(number, part, part.size()) for number, part in cohorts_by_party(cohort, sizes)]
+        waiting = iter([one for one in parts if one[2]])
         current, received = next(waiting, None), 0
-        for some in self.spending.of_reports(
-            self.behind.reports(request, cohort), cohort, sizes, request.randomizer.epsilon
-        ):
+        for some in self.behind.reports(request, cohort):
             yield some
             received += len(some)
-            while current is not None and received >= current[1]:
-                name = self.contributors[current[0]].name
-                self.events.tell(Event("party answered", self.model, party=name, reports=current[1]))
-                received, current = received - current[1], next(waiting, None)
+            while current is not None and received >= current[2]:
+                number, part, size = current
+                self.spending.add_part(number, part, sizes, request.randomizer.epsilon)
+                name = self.contributors[number].name
+                self.events.tell(Event("party answered", self.model, party=name, reports=size))
+                received, current = received - size, next(waiting, None)
 
 
 class WatchedMixer(ReportsAround):
@@ -134,8 +108,10 @@ class WatchedMixer(ReportsAround):
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
         """The reports of the cohort, mixed."""
-        sizes, epsilon = [party.people for party in self.contributors], request.randomizer.epsilon
-        yield from self.spending.of_reports(self.behind.reports(request, cohort), cohort, sizes, epsilon)
+        yield from self.behind.reports(request, cohort)
+        # All at once, when everybody's reports are there: before that, nobody has answered.
+        sizes = [party.people for party in self.contributors]
+        self.spending.add(cohort, sizes, request.randomizer.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,25 +141,18 @@ class WatchedShares:
         """Names of the share servers; the first one leads."""
         return self.behind.servers
 
-    @property
-    def keys(self) -> tuple[bytes, ...]:
-        """What shares are sealed to, for each server."""
-        return self.behind.keys
+    def bind(self, collection_id: bytes) -> Binding:
+        """What ties a new collection to the servers as they are now."""
+        return self.behind.bind(collection_id)
 
-    def open(self, collection: Collection) -> None:
+    def open(self, collection: Collection) -> bool:
         """Announce a collection to every server."""
-        self.behind.open(collection)
+        return self.behind.open(collection)
 
     def contribute(self, collection: Collection, cohort: Cohort) -> int:
         """Have the parties upload their shares."""
-        sizes = [party.people for party in self.contributors]
-        try:
-            counted = self.behind.contribute(collection, cohort)
-        except LocalDpError as error:
-            if not isinstance(error, REFUSALS):
-                self.spending.add(cohort, sizes, collection.epsilon)
-            raise
-        self.spending.add(cohort, sizes, collection.epsilon)
+        counted = self.behind.contribute(collection, cohort)
+        self.spending.add(cohort, [party.people for party in self.contributors], collection.epsilon)
         return counted
 
     def agree(self, collection: Collection) -> Holding:
@@ -194,9 +163,11 @@ class WatchedShares:
         """What each server counts."""
         return self.behind.holdings(collection)
 
-    def release(self, collection: Collection, accepted: bytes) -> list[tuple[int, ...]]:
+    def release(
+        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
+    ) -> list[tuple[int, ...]]:
         """Each server's noisy sums over exactly the agreed reports."""
-        return self.behind.release(collection, accepted)
+        return self.behind.release(collection, accepted, signed)
 
 
 class WatchedOracle(OracleAround):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Mapping
+from dataclasses import astuple
 from fractions import Fraction
 
 import numpy as np
@@ -102,7 +103,7 @@ class Journal:
         """
         with self._storage.transaction() as file:
             missing = missing_by_reason(plan, self.tallies(plan), reasons)
-            data = {reason: [count.parties, count.people] for reason, count in missing.items()}
+            data = {reason: astuple(count) for reason, count in missing.items()}
             file.execute(
                 "UPDATE rounds SET missing = ? WHERE round_id = ? AND missing IS NULL",
                 (json.dumps(data), plan.round_id),
@@ -133,7 +134,7 @@ def missing_by_reason(plan: Plan, answered: Container[str], reasons: Mapping[str
     for part in plan.parts:
         if part.party not in answered:
             why = reasons.get(part.party, NOT_IN_TIME)
-            missing[why] = missing.get(why, Headcount()) + Headcount(1, part.people)
+            missing[why] = missing.get(why, Headcount()) + part.headcount
     return dict(sorted(missing.items()))
 
 

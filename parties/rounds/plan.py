@@ -7,7 +7,7 @@ for each party that has some of them, whether that party is alive or not: who is
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -28,14 +28,38 @@ class Headcount:
 
     parties: int = 0
     people: int = 0
+    unknown: int = 0  # parties among them of which nobody knows how many people they have
 
     def __add__(self, other: Headcount) -> Headcount:
-        return Headcount(self.parties + other.parties, self.people + other.people)
+        return Headcount(
+            self.parties + other.parties, self.people + other.people, self.unknown + other.unknown
+        )
+
+    def at_least(self) -> str:
+        """18,710, or 12,655 or more."""
+        return f"{self.people:,}" + (" or more" if self.unknown else "")
+
+    def told(self) -> str:
+        """6,055 people, or that nobody knows how many."""
+        if not self.unknown:
+            return f"{self.people:,} people"
+        some = f"{self.people:,} people, and " if self.people else ""
+        of = "" if self.unknown == self.parties else f" of {self.unknown} of them"
+        return f"{some}nobody knows how many{of}"
+
+
+def in_words(missing: Mapping[str, Headcount]) -> str:
+    """Who is missing: 1 unreachable (6,055 people), 2 budget_exhausted (20 people)."""
+    return ", ".join(f"{count.parties:,} {why} ({count.told()})" for why, count in missing.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Quorum:
-    """The least part of those asked that must have answered; of the people, or of the parties."""
+    """The least part of those asked that must have answered; of the people, or of the parties.
+
+    Where nobody knows how many people a party has, a fraction of the people cannot be computed: then it must be met by the
+    people who are known, and by the parties as well.
+    """
 
     fraction: Fraction
     of: str = "people"
@@ -58,7 +82,9 @@ class Quorum:
 
     def met(self, answered: Headcount, asked: Headcount) -> bool:
         """Whether enough have."""
-        return (answered.people if self.of == "people" else answered.parties) >= self.needed(asked)
+        if (answered.people if self.of == "people" else answered.parties) < self.needed(asked):
+            return False
+        return not asked.unknown or answered.parties >= self.fraction * asked.parties
 
     def __str__(self) -> str:
         return f"{self.fraction} of the {self.of}"
@@ -71,7 +97,12 @@ class Part:
     party: str
     address: str  # when the plan was made
     cohort: Cohort  # in the party's own numbering
-    people: int  # how many the cohort has
+    people: int  # how many the cohort has; 0 of a party of which nobody knows, who is asked for nothing
+
+    @property
+    def headcount(self) -> Headcount:
+        """The party, and its people."""
+        return Headcount(1, self.people, 0 if self.people else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +123,7 @@ class Plan:
     @property
     def asked(self) -> Headcount:
         """Everybody in the plan."""
-        return Headcount(len(self.parts), sum(part.people for part in self.parts))
+        return sum((part.headcount for part in self.parts), Headcount())
 
     @property
     def randomizer(self) -> TalliedRandomizer:
@@ -108,7 +139,8 @@ class Plan:
 
 def planned(request: Request, cohort: Cohort | None, quorum: Quorum, parties: Sequence[Enrolled]) -> Plan:
     """The plan of a round over these parties; by default everybody is asked."""
-    if not parties:
+    met = [party for party in parties if party.met]
+    if not met:
         raise InvalidParameter("nobody is enrolled")
     if not isinstance(request.randomizer, TalliedRandomizer):
         raise InvalidParameter("a round sums reports up; those over an open domain have to be kept instead")
@@ -118,7 +150,8 @@ def planned(request: Request, cohort: Cohort | None, quorum: Quorum, parties: Se
         Part(parties[number].name, parties[number].address, part, part.size())
         for number, part in cohorts_by_party(whole, sizes)
     ]
-    some = tuple(part for part in parts if part.people)
+    some = [part for part in parts if part.people]
     if not some:
         raise InvalidParameter("the cohort is empty")
-    return Plan(request, whole, quorum, parties[0].schema_digest, some)
+    some += [Part(party.name, party.address, Cohort(0, 0), 0) for party in parties if not party.people]
+    return Plan(request, whole, quorum, met[0].schema_digest, tuple(some))

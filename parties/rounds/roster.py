@@ -3,6 +3,9 @@
 All enrolled parties have one schema, that of whoever was enrolled first; it stays while anybody is enrolled.  A party
 keeps its place when it is withdrawn and enrolled again: people are numbered through in the order of the roster.
 
+A party that is to be asked and was never met is expected: it has a place, as many people as somebody says, perhaps nobody
+knows how many, and no schema.  So it is missing, and counted, until it is met.
+
 Checked in tests/unit/parties/test_rounds_roster.py.
 """
 
@@ -28,23 +31,29 @@ class SchemaDiffers(LocalDpError):
 
 @dataclass(frozen=True, slots=True)
 class Enrolled:
-    """One party, as it described itself when it was enrolled."""
+    """One party, as it described itself when it was enrolled; or as it is expected, while nobody has met it."""
 
     name: str
     address: str
-    people: int
-    schema_digest: bytes
+    people: int  # 0: nobody knows
+    schema_digest: bytes  # empty: it was never met
     share_servers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < len(self.name) <= LONGEST_NAME or not self.name.isprintable():
             raise InvalidParameter(f"a party's name has 1 to {LONGEST_NAME} printable characters")
-        if not 0 < len(self.address) <= LONGEST_ADDRESS or not 1 <= self.people <= LARGEST_INDEX:
+        least = 1 if self.met else 0
+        if not 0 < len(self.address) <= LONGEST_ADDRESS or not least <= self.people <= LARGEST_INDEX:
             raise InvalidParameter("a party's address or its number of people is out of bounds")
         if len(self.share_servers) > MOST_SHARE_SERVERS or any(
             len(name) > LONGEST_NAME for name in self.share_servers
         ):
             raise InvalidParameter("a party names too many share servers, or too long ones")
+
+    @property
+    def met(self) -> bool:
+        """Whether the party has ever said who it is."""
+        return bool(self.schema_digest)
 
 
 def schema_digest(schema: Schema) -> bytes:
@@ -84,7 +93,7 @@ class Roster:
         if party.schema_digest != schema_digest(schema):
             raise InvalidParameter("a party is enrolled with the digest of its own schema")
         with self._storage.transaction() as file:
-            if not self.enrolled():
+            if not any(one.met for one in self.enrolled()):
                 file.execute(
                     "INSERT OR REPLACE INTO roster_schema (only, data) VALUES (1, ?)",
                     (json.dumps(schema.to_data()),),
@@ -105,6 +114,17 @@ class Roster:
                     party.schema_digest,
                     json.dumps(party.share_servers),
                 ),
+            )
+
+    def expect(self, name: str, address: str, people: int | None) -> None:
+        """Have a place for a party that cannot be enrolled now; one that was met before keeps what it said of itself."""
+        party = Enrolled(name, address, people or 0, b"")
+        with self._storage.transaction() as file:
+            file.execute(
+                "INSERT INTO parties (name, address, people, schema_digest, share_servers)"
+                " VALUES (?, ?, ?, x'', '[]') ON CONFLICT (name) DO UPDATE SET address = excluded.address,"
+                " people = iif(length(schema_digest) = 0, excluded.people, people), withdrawn = 0",
+                (party.name, party.address, party.people),
             )
 
     def withdraw(self, name: str) -> None:

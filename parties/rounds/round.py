@@ -16,27 +16,28 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.errors import InvalidParameter, LocalDpError, QuorumMissed
+from localdp.errors import InvalidParameter, LocalDpError, QuorumMissed, Unreachable
 from localdp.oracles.party import SHORTEST_REQUEST_ID, Request
 from localdp.oracles.question import Question
 from localdp.queries.encoded import encoding_of
 from localdp.queries.statistical import StatisticalQuery
 from localdp.randomizers.definition import LocalRandomizer, Tally
 from localdp.randomizers.one_bit import OneBitRandomizer
+from parties.coordinator import Peer
 from parties.identity import Identity
 from parties.repeating import Patience, Persistence
 from parties.rounds.asking import Channels, ask, fan_out, reason_of
 from parties.rounds.journal import Journal, missing_by_reason
-from parties.rounds.liveness import require_live
+from parties.rounds.liveness import enrolling, require_live
 from parties.rounds.partial import RoundResult
-from parties.rounds.plan import Headcount, Part, Plan, Quorum, planned
+from parties.rounds.plan import Headcount, Part, Plan, Quorum, in_words, planned
 from parties.rounds.roster import Roster
 from parties.rounds.storage import Storage
 
@@ -76,9 +77,9 @@ class Rounds:
         self._identifiers = identifiers
         self._step = step
         self._persistence = Persistence(patience or Patience())
-        self.refusals: dict[
-            str, LocalDpError
-        ] = {}  # of the latest run, by party: for whoever operates the roster
+        # Of the latest run, by party, for whoever operates the roster: who could not be enrolled, and who did not answer.
+        self.away: dict[str, LocalDpError] = {}
+        self.refusals: dict[str, LocalDpError] = {}
 
     @property
     def repeated(self) -> int:
@@ -89,6 +90,22 @@ class Rounds:
         """Let go of the file."""
         self._storage.close()
 
+    def enrol(
+        self, peers: Sequence[Peer], people: Mapping[str, int] | None = None
+    ) -> dict[str, LocalDpError]:
+        """Enrol whoever was not met yet; returns who could not be, and why: they are missing, and counted.
+
+        `people` says how many somebody who was never met has; an earlier round knows it of whoever was.
+        """
+        known = {(party.name, party.address) for party in self.roster.enrolled() if party.met}
+        new = [peer for peer in peers if (peer.name, peer.address) not in known]
+        refused = enrolling(self.roster, new, self._identity)
+        self.away = {peer.name: error for peer, error in refused}
+        if any(party.met for party in self.roster.enrolled()):
+            for peer, _ in refused:
+                self.roster.expect(peer.name, peer.address, (people or {}).get(peer.name))
+        return self.away
+
     def ask(
         self,
         query: str,
@@ -98,11 +115,12 @@ class Rounds:
         quorum: Quorum = EVERYBODY,
         cohort: Cohort | None = None,
     ) -> RoundResult:
-        """A new round over everybody who is enrolled."""
+        """A new round over everybody who is enrolled; nobody is asked where those who are there are no quorum."""
         _require_seconds(deadline_seconds)
         question = Question.asked(query, self.roster.schema, randomizer)  # or nobody is asked at all
         request = Request(self._identifiers(), question.text, randomizer)
         plan = planned(request, cohort, quorum, self.roster.enrolled())
+        _require_there(plan, self.away)
         self.journal.begin(plan)
         self._step("planned")
         return self._run(plan, plan.quorum, deadline_seconds)
@@ -130,8 +148,10 @@ class Rounds:
 
     def _run(self, plan: Plan, quorum: Quorum, deadline_seconds: float) -> RoundResult:
         answered = self.journal.tallies(plan)
-        waiting = [part for part in plan.parts if part.party not in answered]
-        self.refusals = asyncio.run(_Fan(self, plan).asked(waiting, deadline_seconds))
+        waiting = [part for part in plan.parts if part.people and part.party not in answered]
+        self.refusals = self._uncounted(plan) | asyncio.run(
+            _Fan(self, plan).asked(waiting, deadline_seconds)
+        )
         reasons = {party: reason_of(error) for party, error in self.refusals.items()}
         _require_quorum(plan, quorum, self.journal.tallies(plan), reasons)
         self.journal.close(plan, reasons)
@@ -139,6 +159,12 @@ class Rounds:
         ended = self.journal.ended(plan)
         assert ended is not None
         return _result(plan, self.journal.tallies(plan), ended)
+
+    def _uncounted(self, plan: Plan) -> dict[str, LocalDpError]:
+        """Who is asked for nothing, because nobody knew how many people there are, and why nobody did."""
+        names = [part.party for part in plan.parts if not part.people]
+        was = {name: Unreachable(f"party {name} was away when the round was planned") for name in names}
+        return {name: self.away.get(name, error) for name, error in was.items()}
 
 
 class _Fan:
@@ -200,8 +226,21 @@ def _require_seconds(seconds: float) -> None:
 
 
 def _headcount(plan: Plan, tallies: Mapping[str, Tally]) -> Headcount:
-    counted = [Headcount(1, part.people) for part in plan.parts if part.party in tallies]
-    return sum(counted, Headcount())
+    return sum((part.headcount for part in plan.parts if part.party in tallies), Headcount())
+
+
+def _require_there(plan: Plan, away: Mapping[str, LocalDpError]) -> None:
+    """Refuse a round whose quorum cannot be met without those who are away, before anybody pays for it."""
+    there = [part.party for part in plan.parts if part.party not in away]
+    counted = sum((part.headcount for part in plan.parts if part.party in there), Headcount())
+    if plan.quorum.met(counted, plan.asked):
+        return
+    missing = missing_by_reason(plan, there, {name: reason_of(error) for name, error in away.items()})
+    hint = '; the file of parties can say it: "people": 1200' if plan.asked.unknown else ""
+    raise Unreachable(
+        f"{counted.people:,} of {plan.asked.at_least()} people are there ({counted.parties} of {plan.asked.parties}"
+        f" parties; missing: {in_words(missing)}), and the quorum is {plan.quorum}; nobody was asked{hint}"
+    )
 
 
 def _require_quorum(
@@ -211,10 +250,9 @@ def _require_quorum(
     if quorum.met(answered, asked):
         return
     missing = missing_by_reason(plan, tallies, reasons)
-    why = ", ".join(f"{count.parties} {reason}" for reason, count in missing.items())
     raise QuorumMissed(
-        f"{answered.people} of {asked.people} people answered ({answered.parties} of {asked.parties} parties;"
-        f" missing: {why}), and the quorum is {quorum}; round {plan.round_id} stays open"
+        f"{answered.people:,} of {asked.at_least()} people answered ({answered.parties} of {asked.parties} parties;"
+        f" missing: {in_words(missing)}), and the quorum is {quorum}; round {plan.round_id} stays open"
     )
 
 

@@ -12,6 +12,7 @@ from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from localdp.experiments.cheating import CHEATS, Cheat, cheating_in_words
+from localdp.oracles.shared import default_tier
 from parties.experiments.definition import Faults, PartiesPlan
 from parties.report.experiment.points import AXES, Pool, Spot, values_of
 from parties.report.experiment.story import Facts, Promise
@@ -121,7 +122,8 @@ def notes(plan: Told, models: Iterable[str] = ()) -> tuple[str, ...]:
             f"In every trial {cheating} of {plan.parties.count} parties cheat: {_CHEATS[plan.faults.cheat]}. A prediction "
             "is for honest parties, and no standard error knows of cheaters."
         )
-        tier = str(plan.run.get("options", {}).get("shared", {}).get("tier", "additive"))
+        options = plan.run.get("options", {}).get("shared", {})
+        tier = str(options.get("tier", default_tier(simulated=True)))
         told += [f"{model}: {cheating_in_words(model, tier)}" for model in models]
     return tuple(told)
 

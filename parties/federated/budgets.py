@@ -1,0 +1,59 @@
+"""What is left to the people of a federation, as far as anybody says.
+
+Checked in tests/integration/test_federation_budgets.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.remaining import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """What is left to people, by how many of them; never by whom."""
+
+    remaining: Mapping[
+        Epsilon, int
+    ]  # so many people have so much left, or at least so much; the poorest first
+    exact: bool  # read off ledgers; otherwise parties say it in steps, and everybody may have more
+    at_most: Mapping[Epsilon, int] = field(
+        default_factory=dict
+    )  # of parties that do not say: others may have asked
+    away: tuple[str, ...] = ()  # parties that cannot be reached
+
+    def __str__(self) -> str:
+        """4,000 people have at least epsilon 1 left; 50 people have at most epsilon 2 left, as far as ..."""
+        least = "" if self.exact else "at least "
+        told = [
+            f"{people:,} people have {least}epsilon {left} left" for left, people in self.remaining.items()
+        ]
+        asked = "left, as far as this coordinator asked"
+        told += [
+            f"{people:,} people have at most epsilon {left} {asked}"
+            for left, people in self.at_most.items()
+        ]
+        return "; ".join(told + [f"nothing is known of party {name}" for name in self.away])
+
+
+def by_amount(left: Sequence[NDArray[np.int64]]) -> dict[Epsilon, int]:
+    """How many people have how much, the poorest first."""
+    amounts, people = np.unique(np.concatenate([np.zeros(0, np.int64), *left]), return_counts=True)
+    return {Epsilon(int(one)): int(count) for one, count in zip(amounts, people, strict=True)}
+
+
+def by_step(told: Sequence[Sequence[Step]]) -> dict[Epsilon, int]:
+    """How many people have at least how much and less than the next step, the poorest first; of all parties together."""
+    people: Counter[Epsilon] = Counter()
+    for steps in told:
+        for richer, step in pairwise((Step(steps[0].at_least, 0), *steps)):
+            people[step.at_least] += step.people - richer.people
+    return {one: people[one] for one in sorted(people) if people[one]}
