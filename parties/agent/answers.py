@@ -4,7 +4,8 @@ A repetition is free, so whoever repeats could average away everything but the t
 person of a request the records are looked at once in the life of an agent.  Kept are
 
 - reports, packed as they were sent, until a time that is fixed when the first of them are drawn, whatever epoch is open;
-- in place of shares and of reports from permanent answers: the inputs that these are made of, until the epoch ends.
+- in place of shares and of reports from permanent answers: the inputs that these are made of, until the epoch ends;
+- which shares all share servers have acknowledged: they are uploaded once, so servers that forgot them get no others.
 
 Beyond `most_bytes` the oldest answers go first, those of the caller who asks for more before those of others.  What is
 gone stays gone: the request is refused as expired, whatever the records say, and nobody is drawn again under its name.
@@ -47,6 +48,9 @@ _LAYOUT = (
     # With 100,000 answers no request looks at all of them.
     "CREATE INDEX IF NOT EXISTS answers_due ON answers (until) WHERE NOT inputs AND NOT gone",
     "CREATE INDEX IF NOT EXISTS answers_by_age ON answers (until) WHERE size > 0",
+    "CREATE TABLE IF NOT EXISTS delivered (name BLOB NOT NULL, start INTEGER NOT NULL, stop INTEGER NOT NULL, seed BLOB,"
+    " parts INTEGER, part INTEGER) STRICT",
+    "CREATE INDEX IF NOT EXISTS delivered_by_name ON delivered (name)",
     "CREATE TABLE IF NOT EXISTS total (size INTEGER NOT NULL) STRICT",
     "INSERT INTO total SELECT (SELECT coalesce(sum(size), 0) FROM answers) WHERE NOT EXISTS (SELECT 1 FROM total)",
     "CREATE TRIGGER IF NOT EXISTS resized AFTER UPDATE OF size ON answers"
@@ -62,6 +66,7 @@ SELECT name, size FROM answers WHERE size > 0 AND name != ? ORDER BY EXISTS (
 _DUE = "SELECT name FROM answers WHERE NOT inputs AND NOT gone AND until <= ?"
 _MOST_PIECES = 16  # of one request, before they are joined
 _ENDED = "the epoch that this request was charged in has ended; make a new request"
+_PARTLY = "some of these shares were uploaded before, with others; ask in the same parts"
 _GONE = "what was sent for this request is no longer kept; make a new request"
 
 
@@ -120,6 +125,27 @@ class KeptAnswers:
     def shares(self, charged: Shares, part: Cohort) -> list[ShareBlock]:
         """The shares of people who were charged, from the inputs of the first time."""
         return charged.made(part, self._inputs(charged, part))
+
+    def deliver(self, name: bytes, cohort: Cohort) -> None:
+        """Every share server has acknowledged the shares of a cohort: they are not uploaded again."""
+        with storage_errors("the kept answers"), transaction(self._file):
+            self._file.execute("INSERT INTO delivered VALUES (?, ?, ?, ?, ?, ?)", (name, *_columns(cohort)))
+
+    def is_delivered(self, name: bytes, cohort: Cohort) -> bool:
+        """Whether these shares were uploaded; or a refusal, if some of them were, in other parts."""
+        asked, known = cohort.indices(), list[NDArray[np.int64]]()
+        with storage_errors("the kept answers"):
+            rows = self._file.execute(
+                "SELECT start, stop, seed, parts, part FROM delivered WHERE name = ? AND start < ? AND stop > ?",
+                (name, cohort.stop, cohort.start),
+            ).fetchall()
+        for start, stop, seed, parts, number in rows:
+            split = None if seed is None else Split(bytes(seed), parts, number)
+            known.append(Cohort(start, stop, split).indices())
+        there = np.isin(asked, np.concatenate(known)) if known else np.zeros(1, np.bool_)
+        if there.any() and not there.all():
+            raise RequestExpired(_PARTLY)
+        return bool(there.all())
 
     def fetching(
         self, name: bytes, randomizer: LocalRandomizer, cohort: Cohort, epoch: int = 0
@@ -324,7 +350,7 @@ class KeptAnswers:
         self._file.execute("UPDATE answers SET gone = 1, size = 0 WHERE name = ?", (name,))
 
     def _forget(self, name: bytes) -> None:
-        for table in ("pieces", "answers", "callers"):
+        for table in ("pieces", "answers", "callers", "delivered"):
             self._file.execute(f"DELETE FROM {table} WHERE name = ?", (name,))  # noqa: S608
 
 

@@ -3,23 +3,7 @@
 A backup has the keys, the ledger and the mark.  The ledger is copied through SQLite, with what stands in its log, so it
 can be made while the agent runs.
 
-A restore goes back in time, and budgets must not.  Everybody is charged an upper bound D of what anybody was charged
-and the backup does not know of.  The mark that is still there knows the total T of all charges and losses, and which head
-it was at:
-
-- the backup has that head: nothing was lost, D = 0.
-- the backup's own mark, with total B, is of the same lineage: D = T - B.
-- the backup has the head, with total S, at which the mark's lineage began: D = T - S.
-- neither, or the mark is lost: nobody can know, and the owner must declare D.
-
-A *lineage* begins with every restore whose D was not found by the first two rules: by one, everybody pays a single D for
-what may have been charged in parts to different people, so totals before and after cannot be compared.  Claim: if each D
-that an owner declares is true, no restore gives anybody budget back.  Within a lineage totals never fall, for T - B or more
-is charged for going back to B; so T - B bounds the sum of all that was answered after the backup was made, and whatever was
-answered before is in it, or is paid by a loss in it.  And after a lineage began from a backup with total S, all that was
-answered since that backup was made is paid by the first loss of the lineage or is in its charges: by T - S.  Entries of the
-backup above its own mark count as not known, for they may never have been answered.
-
+A restore goes back in time, and budgets must not: everybody is charged what may have been lost (`parties.agent.lost`).
 The epoch that was open has ended: what was asked before is answered neither with other coins nor from other records.
 
 A restore puts keys, ledger and mark in place in this order, each whole.  Cut off in between, it leaves a ledger that
@@ -55,8 +39,16 @@ from parties.agent.chain import (
     version_of,
 )
 from parties.agent.entries import Content, EpochEnded, Lineage, Loss
+from parties.agent.lost import loss_of, lost_charges
 from parties.agent.mark import Mark, MarkFile, mark_path
-from parties.agent.opening import missing_mark, no_ledger, open_to_read, require_mark, require_witnessed
+from parties.agent.opening import (
+    missing_mark,
+    no_ledger,
+    open_to_read,
+    require_mark,
+    require_pinned,
+    require_witnessed,
+)
 from parties.agent.same_file import COMPANIONS, Lock
 from parties.agent.secret_file import FILE_NAME, SecretFile, load_secrets
 from parties.durable import make_private_directory, open_synced, sync_directory, transaction
@@ -88,6 +80,7 @@ def make_backup(ledger: Path, party: str, out: Path, *, witness: Witness | None 
         with closing(open_read_only(ledger)) as file, closing(sqlite3.connect(copy)) as copied:
             file.backup(copied)
         entries = _require_good(copy, mark, secrets, seen, party)
+        _require_its_witness(copy, witness)
         shutil.copyfile(ledger.parent / FILE_NAME, Path(place) / FILE_NAME)
         about = {"format": FORMAT, "party": party, "made_at": int(time.time()), "entries": entries}
         (Path(place) / _ABOUT).write_text(json.dumps(about))
@@ -113,6 +106,12 @@ def _require_good(copy: Path, mark: Path, secrets: SecretFile, seen: Head | None
     with open_to_read(copy, chain, MarkFile(mark, secrets.chain_key)) as file:
         require_witnessed(file, seen, party)
         return _standing(file, chain).entries
+
+
+def _require_its_witness(ledger: Path, witness: Witness | None) -> None:
+    if witness is not None:
+        with closing(open_read_only(ledger)) as file:
+            require_pinned(_standing(file, Chain(None)).witness, witness)
 
 
 def _standing(file: sqlite3.Connection, chain: Chain) -> Standing:
@@ -161,8 +160,9 @@ def restore(
     try:
         with storage_errors(ledger), _unpacked(backup, party, ledger.parent) as place:
             secrets = _keys(place, ledger.parent)
+            _require_its_witness(place / _LEDGER, witness)
             mark = MarkFile(mark_path(ledger), secrets.chain_key)
-            reached, charged = _aged(place, secrets, _known(mark, seen), charge_loss, loss)
+            reached, charged = _aged(place, ledger, secrets, _known(mark, seen), charge_loss, loss)
             unwitnessed = seen is not None and not _has(place / _LEDGER, seen)
             _install(place, ledger)
             mark.make(reached, replace=True)
@@ -229,15 +229,21 @@ def _known(mark: MarkFile, seen: Head | None) -> Mark | None:
 
 
 def _aged(
-    place: Path, secrets: SecretFile, known: Mark | None, charge_loss: bool, declared: Epsilon | None
+    place: Path,
+    ledger: Path,
+    secrets: SecretFile,
+    known: Mark | None,
+    charge_loss: bool,
+    declared: Epsilon | None,
 ) -> tuple[Mark, Epsilon]:
     """Charge the loss in the unpacked ledger, end its epoch, and say how far it has come then."""
     chain = Chain(secrets.chain_key)
     with closing(open_synced(place / _LEDGER)) as file:
         marked = _marked(file, MarkFile(place / _MARK, secrets.chain_key))
         standing = _standing(file, chain)
-        loss = _loss(_least_loss(file, marked, known), known is None, charge_loss, declared)
-        begun = None if _is_comparable(file, marked, known) else _lineage_from(marked)
+        lost = lost_charges(ledger, chain, file, marked, known)
+        loss = loss_of(lost, charge_loss, declared)
+        begun = None if lost.goes_on else _lineage_from(marked)
         contents: list[Content] = [EpochEnded(standing.epochs)] if standing.epoch else []
         if loss.nanonats or declared is not None or begun is not None:
             contents.append(Loss(loss, "charges that a restore of a backup has lost", begun))
@@ -264,51 +270,6 @@ def _lineage_from(marked: Mark) -> Lineage:
 def _has(ledger: Path, head: Head) -> bool:
     with closing(open_read_only(ledger)) as file:
         return link_at(file, head.entries) == head.link
-
-
-def _is_comparable(file: sqlite3.Connection, marked: Mark, known: Mark | None) -> bool:
-    """Whether the totals of a backup and of the mark that is still there are sums of the same charges."""
-    if known is None:
-        return False
-    return (
-        link_at(file, known.entries) == known.link or known.lineage.identifier == marked.lineage.identifier
-    )
-
-
-def _least_loss(file: sqlite3.Connection, marked: Mark, known: Mark | None) -> Epsilon | None:
-    """What anybody may have been charged that the backup does not know of; None if nobody can tell."""
-    if known is None:
-        return None
-    if link_at(file, known.entries) == known.link:
-        return Epsilon(0)
-    if _is_comparable(file, marked, known):
-        return Epsilon(max(0, known.total - marked.total))
-    begun = known.lineage
-    if begun.entries <= marked.entries and link_at(file, begun.entries) == begun.link:
-        return Epsilon(known.total - begun.total)
-    return None
-
-
-def _loss(
-    least: Epsilon | None, mark_is_lost: bool, charge_loss: bool, declared: Epsilon | None
-) -> Epsilon:
-    """What everybody is charged; or a refusal that says what the owner can do."""
-    if least is None:
-        if declared is None:
-            why = "the mark is lost" if mark_is_lost else "the state was restored from another backup since"
-            raise InvalidParameter(
-                f"{why}, so nobody can tell what was charged that this backup does not know of. Say with --loss EPSILON "
-                "how much anybody can have been charged since it was made, in all states of this agent together; everybody "
-                "is charged that (0 if nothing was asked since)"
-            )
-        return declared
-    given = max(least if charge_loss else Epsilon(0), declared or Epsilon(0))
-    if given < least:
-        raise RolledBack(
-            f"the backup is older than the mark: since then people were charged up to epsilon {least}, which the backup "
-            "does not know of. With --charge-loss everybody is charged that; or restore a newer backup"
-        )
-    return given
 
 
 def _install(place: Path, ledger: Path) -> None:

@@ -30,6 +30,7 @@ from parties.agent.entries import (
     Lineage,
     Loss,
     Settings,
+    Witnessed,
     cost_of,
     from_bytes,
     kind_of,
@@ -68,7 +69,16 @@ class OpenedEpoch:
     number: int
     identifier: bytes
     records: bytes  # keyed pin of the records, for their owner
-    opened_at: int  # seconds since 1970
+    opened_at: int  # seconds since 1970, by the clock of then
+    stamp: int  # of its entry: the same, unless an earlier stamp was ahead of the clock
+
+    @classmethod
+    def by(cls, entry: Entry) -> OpenedEpoch:
+        """The epoch that an entry opens."""
+        found = entry.content
+        assert isinstance(found, EpochOpened)
+        opened_at = entry.stamp if found.clock is None else found.clock
+        return cls(found.number, found.identifier, found.records, opened_at, entry.stamp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,7 @@ class Standing:
     epochs: int = 0  # the number of the last one
     requests: int = 0  # charged for the first time in the epoch that is open
     lineage: Lineage = Lineage()  # whose totals can be compared with this one
+    witness: bytes | None = None  # the key of the one that it has; None: it has had none
 
     def after(self, entry: Entry, new_request: bool = False) -> Standing:
         """What they say with one more."""
@@ -96,15 +107,16 @@ class Standing:
             requests=self.requests + new_request,
         )
         match entry.content:
-            case EpochOpened(number, identifier, records):
-                opened = OpenedEpoch(number, identifier, records, entry.stamp)
-                return replace(then, epoch=opened, epochs=number, requests=0)
+            case EpochOpened(number):
+                return replace(then, epoch=OpenedEpoch.by(entry), epochs=number, requests=0)
             case EpochEnded():
                 return replace(then, epoch=None, requests=0)
             case Settings(text):
                 return replace(then, settings=text)
             case Loss(lineage=Lineage() as begun):
                 return replace(then, lineage=begun)
+            case Witnessed(key):
+                return replace(then, witness=key)
         return then
 
 

@@ -22,13 +22,21 @@ from localdp.cohorts import Cohort
 from localdp.errors import StorageFailed
 from localdp.framing import digest
 from parties.agent.chain import Chain, Standing, entry_of
-from parties.agent.entries import Checkpoint, EpochEnded, EpochOpened, Loss, Settings, from_bytes
+from parties.agent.entries import (
+    Checkpoint,
+    EpochEnded,
+    EpochOpened,
+    Loss,
+    Settings,
+    Witnessed,
+    from_bytes,
+)
 
 MOST_STEPS = 2_000_000_000  # half a nanosecond each
 _STEPS_OF_AN_ENTRY = 100_000
 _STEPS_OF_A_DRAW = 40  # for each person of a range that is split
 _COMPRESSION = 1
-_RARE = (EpochOpened.kind, EpochEnded.kind, Settings.kind, Loss.kind)
+_RARE = (EpochOpened.kind, EpochEnded.kind, Settings.kind, Loss.kind, Witnessed.kind)
 
 
 def steps_of(cohort: Cohort) -> int:

@@ -50,7 +50,7 @@ directory = "state"            # the ledger, the secret keys and the copy of the
 [witness]                      # whoever countersigns the ledger, so that an old copy of all of it is noticed (optional)
 address = "127.0.0.1:7300"
 name = "auditor"               # whose certificate the witness must show; needed with [tls], and only there
-public_key = "5f1c..."         # what it signs with, in hexadecimal (the one that it shows first, if not given)
+public_key = "5f1c..."         # what it signs with, in hexadecimal (the one that it showed first, if not given)
 
 [listen]
 address = "127.0.0.1:0"        # where the agent is dialled; nowhere, if it dials and this is not given

@@ -5,6 +5,9 @@ one on record (`parties.witness.heads`).  If it refuses, it is asked what it kno
 chain was signed by another process on the same file, and the ledger goes on from there.  A head that is not in it was
 signed by another copy of this agent, or by a newer state than this one: from then on nothing is charged.
 
+The witness's key is written into the ledger with the first head that it signs.  A witness with another key is refused,
+unless the owner names it: one that was begun anew would know nothing of old copies.
+
 Checked in tests/unit/parties/test_ledger_witness.py.
 """
 
@@ -13,7 +16,7 @@ from __future__ import annotations
 import sqlite3
 
 from localdp.errors import RolledBack
-from parties.agent.opening import require_witnessed
+from parties.agent.opening import require_pinned, require_witnessed
 from parties.witness.heads import Head, Witness
 
 _TRIES = 8  # each refusal but the last is another process on this file that was faster
@@ -26,9 +29,16 @@ class Countersigning:
         self._witness, self._party = witness, party
         self._last: Head | None = None  # that was countersigned, and is in the chain
         self._forked: str | None = None
+        self._pinned: bytes | None = None
 
-    def begin(self, file: sqlite3.Connection) -> None:
-        """Ask what the witness knows, and refuse a ledger in which it is not."""
+    @property
+    def key(self) -> bytes | None:
+        """What the witness signs with, as far as is known."""
+        return self._witness.key
+
+    def begin(self, file: sqlite3.Connection, pinned: bytes | None) -> None:
+        """Ask what the witness knows, and refuse a ledger in which it is not; `pinned` is the ledger's witness's key."""
+        self._pinned = pinned
         self._last = self._known(file)
 
     def require_one_copy(self) -> None:
@@ -54,6 +64,7 @@ class Countersigning:
 
     def _known(self, file: sqlite3.Connection) -> Head | None:
         known = self._witness.latest()
+        require_pinned(self._pinned, self._witness)
         try:
             require_witnessed(file, known, self._party)
         except RolledBack as fork:

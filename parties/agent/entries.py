@@ -29,6 +29,7 @@ class EpochOpened:
     number: int
     identifier: bytes = field(repr=False)
     records: bytes  # keyed pin of the records, for their owner
+    clock: int | None = None  # what the clock said, where an earlier stamp was ahead of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Which totals of one agent's ledgers can be compared: those of one lineage (`parties.agent.backup`)."""
+    """Which totals of one agent's ledgers can be compared: those of one lineage (`parties.agent.lost`)."""
 
     identifier: bytes = bytes(16)  # at random, but for the first
     entries: int = 0  # how far the mark of the backup had come that it began from,
@@ -87,7 +88,15 @@ class Upgrade:
     head: bytes
 
 
-Content = Charge | EpochOpened | EpochEnded | Settings | Checkpoint | Loss | Upgrade
+@dataclass(frozen=True, slots=True)
+class Witnessed:
+    """From here on the ledger's witness is whoever signs with this key."""
+
+    kind: ClassVar[str] = "witness"
+    key: bytes
+
+
+Content = Charge | EpochOpened | EpochEnded | Settings | Checkpoint | Loss | Upgrade | Witnessed
 CHARGE = "charge"
 
 
@@ -126,6 +135,7 @@ def to_data(content: Content) -> Data:
                 "epoch": content.number,
                 "identifier": content.identifier.hex(),
                 "records": content.records.hex(),
+                **({} if content.clock is None else {"clock": content.clock}),
             }
         case EpochEnded():
             return {"epoch": content.number}
@@ -142,6 +152,8 @@ def to_data(content: Content) -> Data:
             return {"epsilon_nanonats": content.cost.nanonats, "purpose": content.purpose, **begins}
         case Upgrade():
             return {"version": content.version, "entries": content.entries, "head": content.head.hex()}
+        case Witnessed():
+            return {"public_key": content.key.hex()}
 
 
 def _charge_data(charge: Charge) -> Data:
@@ -169,7 +181,8 @@ def from_data(kind: str, data: Mapping[str, Any]) -> Content:
             return _charge_of(data)
         case "epoch":
             number, made = data["epoch"], bytes.fromhex(data["identifier"])
-            return EpochOpened(_whole(number), made, bytes.fromhex(data["records"]))
+            clock = _whole(data["clock"]) if "clock" in data else None
+            return EpochOpened(_whole(number), made, bytes.fromhex(data["records"]), clock)
         case "end":
             return EpochEnded(_whole(data["epoch"]))
         case "settings":
@@ -183,6 +196,8 @@ def from_data(kind: str, data: Mapping[str, Any]) -> Content:
         case "upgrade":
             version, entries = _whole(data["version"]), _whole(data["entries"])
             return Upgrade(version, entries, bytes.fromhex(data["head"]))
+        case "witness":
+            return Witnessed(bytes.fromhex(data["public_key"]))
     raise ValueError("no kind of entry")
 
 

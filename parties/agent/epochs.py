@@ -53,8 +53,7 @@ def opened_epoch(ledger: Path) -> OpenedEpoch | None:
     entry = None if row is None else entry_of(row)
     if entry is None or not isinstance(entry.content, EpochOpened):
         return None
-    found = entry.content
-    return OpenedEpoch(found.number, found.identifier, found.records, entry.stamp)
+    return OpenedEpoch.by(entry)
 
 
 def save_epoch(directory: Path, identifier: bytes, records: Records, ownership: Ownership | None) -> None:

@@ -8,10 +8,10 @@ entry cannot be written and synced, the charge fails and nothing is answered.
 
 A ledger is not rolled back by accident.  The chain is keyed (`parties.agent.chain`); after each commit the mark beside
 the keys is raised (`parties.agent.mark`), and a witness countersigns the head where one is named
-(`parties.witness`), before the charge returns.  A ledger below its mark or below its witness is not opened.  A
-ledger whose file is no longer the file at its path charges nothing (`parties.agent.same_file`), and neither does one whose
-witness has countersigned another copy (`parties.agent.countersigning`).  What this cannot see without a witness is an old
-copy, or a second one, of everything, mark and keys included.
+(`parties.witness`), before the charge returns; until then the next one is not taken.  A ledger below its mark or below its
+witness is not opened.  A ledger whose file is no longer the file at its path charges nothing (`parties.agent.same_file`),
+and neither does one whose witness has countersigned another copy (`parties.agent.countersigning`).  What this cannot see
+without a witness is an old copy, or a second one, of everything, mark and keys included.
 
 The sums of people are restored from the last checkpoint (`parties.agent.checkpoint`); what is known of a request is read
 when it is asked for (`parties.agent.remembered`).  So memory and the time of a start do not grow with the number of
@@ -19,7 +19,8 @@ requests, but for the check of the chain.
 
 Time only serves the day's budget and the owner's reading.  It never runs backwards here: an entry is stamped with the
 clock or with the last stamp, whichever is later, so turning the clock back does not bring a day's budget back.  Turning
-it forward begins the next day early, once: from then on that day lasts until the clock has come to its end.
+it forward begins the next day early, once: from then on that day lasts until the clock has come to its end.  An epoch says
+beside its stamp what the clock said, if that was less: a calendar goes by it.
 
 Checked by tests/contract/test_ledger.py, tests/unit/parties/test_sqlite_ledger.py, tests/unit/parties/test_day_budget.py,
 tests/unit/parties/test_ledger_epochs.py and tests/fault/test_ledger_accidents.py.
@@ -43,7 +44,16 @@ from localdp.errors import LocalDpError, PolicyRefused, RequestExpired, StorageF
 from parties.agent.chain import Chain, OpenedEpoch, Standing, storage_errors
 from parties.agent.checkpoint import MOST_STEPS, digest_of, last_checkpoint, steps_of, store
 from parties.agent.countersigning import Countersigning
-from parties.agent.entries import Checkpoint, Content, Entry, EpochEnded, EpochOpened, Loss, Settings
+from parties.agent.entries import (
+    Checkpoint,
+    Content,
+    Entry,
+    EpochEnded,
+    EpochOpened,
+    Loss,
+    Settings,
+    Witnessed,
+)
 from parties.agent.mark import Mark, MarkFile, mark_path
 from parties.agent.opening import open_to_read, open_to_write, require_mark
 from parties.agent.remembered import Remembered
@@ -84,7 +94,7 @@ class SqliteLedger:
         self._write = write
         self._witness = None if witness is None else Countersigning(witness, party)
         self._chain, self._mark = Chain(chain_key), MarkFile(mark_path(path), chain_key)
-        requests = Remembered(self._charges_of, people, remembered_bytes)
+        requests = Remembered(self._charges_of, remembered_bytes)
         self._accounts = Accounts(people, limit, limit_per_day, requests)
         self._by_day = limit_per_day is not None
         self._standing = Standing()
@@ -107,8 +117,10 @@ class SqliteLedger:
         require_mark(self._file, self._mark)
         self._files = OpenFiles(path, before)
         if self._witness is not None:
-            self._witness.begin(self._file)
+            self._witness.begin(self._file, self._standing.witness)
         self._settle()
+        if self._witness is not None and self._witness.key is not None:
+            self._note_witness(self._witness.key)
 
     def _resume(self) -> None:
         """Begin from the last checkpoint, where its sums are good for this ledger, and book what came after it."""
@@ -117,6 +129,7 @@ class SqliteLedger:
             self._standing = found.standing(self._file, self._chain)
             self._accounts.restore(found.sums)
         self._catch_up()
+        self._accounts.speak_for(self._accounts.people)
 
     @property
     def limit(self) -> Epsilon:
@@ -142,6 +155,7 @@ class SqliteLedger:
     def charge(self, charge: Charge) -> Receipt:
         """Take the charge, whole or not at all; when this returns, it is on disk, marked and countersigned."""
         entry: Entry | None = None
+        self._settle()  # or everybody would pay, while the witness is away, and nobody be answered
         self._require_writable()
         with storage_errors(), transaction(self._file):
             charge, stamp, debtors = self._examined(charge)
@@ -154,7 +168,8 @@ class SqliteLedger:
         return Receipt(debtors is not None and not is_nobody(debtors), charge.key)
 
     def require(self, charge: Charge) -> None:
-        """Refuse what `charge` would refuse now, under the same lock; nothing is written."""
+        """Refuse what `charge` would refuse now, under the same lock; nothing is charged."""
+        self._settle()
         self._require_writable()
         with storage_errors(), transaction(self._file):
             self._examined(charge)
@@ -171,12 +186,19 @@ class SqliteLedger:
         """
 
         def opened() -> EpochOpened:
+            self._accounts.speak_for(self._accounts.people)  # another process may have charged more of them
             also(self._file)
-            return EpochOpened(self._standing.epochs + 1, identifier, records)
+            now = int(self._clock())
+            clock = now if now < self._standing.stamp else None
+            return EpochOpened(self._standing.epochs + 1, identifier, records, clock)
 
         self._append(opened)
         assert self._standing.epoch is not None
         return self._standing.epoch
+
+    def speak_for(self, people: int) -> None:
+        """There are so many people in the epoch that is open, newcomers at the end."""
+        self._accounts.speak_for(people)
 
     def end_epoch(self) -> None:
         """No epoch is open, if one was: nothing is charged until the next one is opened."""
@@ -185,6 +207,10 @@ class SqliteLedger:
     def note_settings(self, text: str) -> None:
         """Write down budgets and policy in words, if they are not those of before."""
         self._append(lambda: Settings(text) if text != self._standing.settings else None)
+
+    def _note_witness(self, key: bytes) -> None:
+        """Write down who the witness is, if it is not the one of before."""
+        self._append(lambda: Witnessed(key) if key != self._standing.witness else None)
 
     def charge_everybody(self, cost: Epsilon, purpose: str) -> None:
         """Charge a loss to everybody, beyond any limit."""

@@ -5,7 +5,7 @@ apart. It is written after each commit and synced before anything is answered.  
 or above it, and a ledger below it has lost charges that were answered.
 
 The mark also has the total of all epsilons ever charged, and the lineage in which that total can be compared with another
-one: `parties.agent.backup` says what a restore makes of them.
+one: `parties.agent.lost` says what a restore makes of them.
 
 Two slots are written in turn, each with a keyed digest, far enough apart for no write to tear both.
 

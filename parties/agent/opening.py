@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from localdp.errors import RolledBack, StorageFailed
+from localdp.errors import InvalidParameter, RolledBack, StorageFailed
 from parties.agent.chain import (
     FIRST_LINK,
     VERSION,
@@ -28,7 +28,7 @@ from parties.agent.chain import (
 from parties.agent.mark import Mark, MarkFile, mark_path
 from parties.agent.upgrade import prepare
 from parties.durable import open_synced
-from parties.witness.heads import Head
+from parties.witness.heads import Head, Witness
 
 _WHAT_TO_DO = (
     "Put the newest ledger back, with the files -wal and -shm beside it, or run `localdp agent restore`"
@@ -127,6 +127,16 @@ def require_witnessed(file: sqlite3.Connection, seen: Head | None, party: str) -
             f"the witness has countersigned {seen.entries} entries that are not in the ledger: the state is an old copy, "
             "or another copy of this agent runs. Go on with the newest copy alone. If it is lost and this state was "
             f"restored at a loss, the witness's operator lets it in with `{forget_command(party)}`"
+        )
+
+
+def require_pinned(pinned: bytes | None, witness: Witness) -> None:
+    """Refuse a witness with another key than the ledger's, unless the owner named it: a new one knows no ledger."""
+    if pinned is not None and witness.key != pinned and not witness.named:
+        raise InvalidParameter(
+            "the witness has another key than the one that this ledger has had: it is another one, or was begun anew, and "
+            "knows nothing of this ledger. Bring the witness back; or, if the owner has chosen this one, write its key "
+            "into the configuration (witness.public_key)"
         )
 
 

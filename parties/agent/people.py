@@ -6,22 +6,27 @@ are brought into that order, newcomers get the next numbers, and a table in whic
 everybody behind them would move up.  What is kept of a person is a keyed digest of the identifier, useless without the
 party's key.
 
-What a number stands for is written down with them, and does not change once somebody was charged: the charges of rows
-would otherwise be read as those of people.  A ledger looks at it with every charge (`parties.agent.ledger`).
+What a number stands for is written down with them, in words, and does not change once somebody was charged: the charges
+of rows would otherwise be read as those of people, and those of one column's people as those of another's.  The party's
+name is a part of it: collections count people by it, so under a second name they would be counted twice at one charge.  A
+ledger looks at it with every charge (`parties.agent.ledger`).  What an older version wrote down of it is completed at the
+next start.
 
 Where the table has no column that says whose row it is, places are all there is; then a table is not read again once
 somebody was charged, unless the owner vouches that rows keep their places (`fixed_order`).
 
-Checked in tests/unit/parties/test_people.py.
+Checked in tests/unit/parties/test_people.py and tests/unit/parties/test_whose_budgets.py.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -30,6 +35,7 @@ from numpy.typing import NDArray
 
 from localdp.errors import InvalidRecord
 from parties.agent.chain import open_read_only, storage_errors, version_of
+from parties.durable import open_synced, transaction
 
 Index = Literal["row", "person", "row of a person"]  # what a ledger keeps budgets by
 
@@ -40,21 +46,50 @@ _LAYOUT = (
 )
 
 
-def require_index(ledger: Path, meaning: Index) -> None:
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What the numbers of a ledger stand for."""
+
+    party: str  # whose people they are
+    index: Index
+    column: str | None = None  # that says whose row it is
+
+    def __str__(self) -> str:
+        by = "" if self.column is None else f", by {_quoted(self.column)}"
+        return f"{self.index}{by}, of {_quoted(self.party)}"
+
+    def agrees(self, pinned: str | None) -> bool:
+        """Whether a ledger says this, or as much of it as an older version wrote down."""
+        return pinned in (str(self), self.index)
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
+
+
+def require_meaning(ledger: Path, meaning: Meaning) -> None:
     """Refuse to read the charges of a ledger as those of something else than what its numbers stand for."""
-    pinned = pinned_index(ledger) if ledger.exists() else None
-    if pinned in (None, meaning):
+    pinned = pinned_meaning(ledger) if ledger.exists() else None
+    if pinned is None or meaning.agrees(pinned):
         return
     with storage_errors(ledger), closing(open_read_only(ledger)) as file:
         charged = _has_charges(file)
     if charged:
         raise InvalidRecord(
             f"the ledger has charges, and keeps budgets by {pinned}; now they would be read as by {meaning}. "
-            "Put data.person and data.rows back, or start a new agent, which begins all budgets anew"
+            "Put name, data.person and data.rows back, or start a new agent, which begins all budgets anew"
         )
 
 
-def pinned_index(ledger: Path) -> str | None:
+def complete_meaning(ledger: Path, meaning: Meaning) -> None:
+    """Write down in full what an older version wrote down in part; before the ledger is opened."""
+    if pinned_meaning(ledger) == str(meaning):
+        return
+    with storage_errors(ledger), closing(open_synced(ledger)) as file, transaction(file):
+        file.execute("UPDATE indices SET meaning = ? WHERE meaning = ?", (str(meaning), meaning.index))
+
+
+def pinned_meaning(ledger: Path) -> str | None:
     """What the ledger's numbers stand for; None if it has none."""
     with storage_errors(ledger), closing(open_read_only(ledger)) as file:
         try:
@@ -77,7 +112,7 @@ class Numbers:
     after all leaves nobody behind.
     """
 
-    def __init__(self, ledger: Path, key: bytes, meaning: Index) -> None:
+    def __init__(self, ledger: Path, key: bytes, meaning: Meaning) -> None:
         self._ledger, self._key, self._meaning = ledger, key, meaning
         self._counted: int | None = None  # people who had numbers when the table was read
         self._new: list[tuple[int, bytes]] = []
@@ -99,7 +134,7 @@ class Numbers:
         """Write down what the numbers stand for, and those of newcomers; within a transaction."""
         file.execute(_MEANING)
         file.execute("DELETE FROM indices")
-        file.execute("INSERT INTO indices VALUES (?)", (self._meaning,))
+        file.execute("INSERT INTO indices VALUES (?)", (str(self._meaning),))
         file.execute(_LAYOUT)
         (count,) = file.execute("SELECT count(*) FROM people").fetchone()
         if self._counted not in (None, count):

@@ -19,9 +19,9 @@ Load = Callable[[bytes], Iterable[Charge]]
 class Remembered:
     """Requests by their digest: the latest in memory, all of them through `load`."""
 
-    def __init__(self, load: Load, people: int, most_bytes: int) -> None:
+    def __init__(self, load: Load, most_bytes: int) -> None:
         """`load` has the charges of a request in order, as far as they are booked."""
-        self._load, self._people, self._most = load, people, most_bytes
+        self._load, self._most = load, most_bytes
         self._kept: OrderedDict[bytes, tuple[Taken, int]] = OrderedDict()
         self._bytes = 0
         self._absent: bytes | None = None  # looked for last, and never charged
@@ -37,7 +37,7 @@ class Remembered:
         taken: Taken | None = None
         for charge in self._load(request):
             taken = taken or Taken(charge.key, charge.epoch)
-            taken.add(charge, self._people)
+            taken.add(charge)
         if taken is None:
             self._absent = request
         else:

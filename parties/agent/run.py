@@ -119,15 +119,16 @@ async def open_epochs(config: AgentConfig, calendar: Calendar, stop: asyncio.Eve
     next full minute; where the table cannot be read, it opens on the records of before: whoever asks sees no difference.
     """
     while not stop.is_set():
-        due = calendar.next(time.time())
-        while (left := due - time.time()) > 0 and not stop.is_set():
-            await _pause(stop, min(left, _LONGEST_SLEEP))
-        while not stop.is_set() and is_overdue(config, opened_epoch(config.storage / LEDGER_NAME)):
-            try:
+        try:
+            if is_overdue(config, opened_epoch(config.storage / LEDGER_NAME)):
                 await asyncio.to_thread(publish_by_calendar, config)
-            except LocalDpError as error:  # the witness is away, for one; the epoch that is open stays open
-                log(logging.ERROR, "publish_failed", {"name": config.name, "error": type(error).__name__})
-                await _pause(stop, _AGAIN_SECONDS)
+                continue
+        except LocalDpError as error:  # the witness is away, for one; the epoch that is open stays open
+            log(logging.ERROR, "publish_failed", {"name": config.name, "error": type(error).__name__})
+            await _pause(stop, _AGAIN_SECONDS)
+            continue
+        now = time.time()
+        await _pause(stop, min(calendar.next(now) - now, _LONGEST_SLEEP))
 
 
 async def _pause(stop: asyncio.Event, seconds: float) -> None:

@@ -55,6 +55,7 @@ from parties.wire.v1 import oracle_pb2_grpc
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["LocalRandomizerOracleService"].full_name
 UPLOAD_SECONDS = 60.0
 DESCRIBE_SECONDS = 0.002  # of a step that is the same for everybody
+BUDGET_SECONDS = 20e-9  # for each person whose budget is looked at
 # Of one connection; further calls wait at their caller, and their messages take no memory here.
 SERVER_OPTIONS = (("grpc.max_concurrent_streams", 64),)
 
@@ -165,13 +166,20 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
             collection, plan = await self._desk.read(
                 context, request, functools.partial(self._collected, call)
             )
-            await self._compile(context, collection, plan, call.caller)
-            charge = functools.partial(self._sharing, collection, plan.cohort, call.caller)
+            name, cohort, caller = collection.digest, plan.cohort, call.caller
+            asked = functools.partial(self._is_delivered, collection, cohort, caller)
+            if await self._step(context, plan, caller, asked):
+                return pb.ContributeResponse(counted=0)
+            await self._compile(context, collection, plan, caller)
+            charge = functools.partial(self._sharing, collection, cohort, caller)
             channels = [self._channel(name) for name in collection.servers]
             made = self._made(context, plan, charge, lambda part, blocks: blocks)
             async with contextlib.aclosing(made) as blocks:
                 outcomes = await upload(channels, blocks, UPLOAD_SECONDS)
-            return pb.ContributeResponse(counted=min(map(_counted, collection.servers, outcomes)))
+            counted = min(map(_counted, collection.servers, outcomes))
+            if self._kept is not None:
+                await self._step(context, plan, caller, functools.partial(self._kept.deliver, name, cohort))
+            return pb.ContributeResponse(counted=counted)
 
     @streaming
     async def ContributeSealed(  # noqa: N802
@@ -202,13 +210,24 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         with self._observer.call("Quote", caller) as call, self._desk.place(context, request, quote=True):
             granted, plan = await self._desk.read(context, request, functools.partial(self._granted, call))
             self._desk.require(caller, plan)
-            with self._desk.promised(caller, plan.charge) as done:
-                price = await self._desk.step(context, self._fresh(granted), plan.charge, done)
+            price = await self._step(context, plan, caller, granted)
             return pb.QuoteResponse(
                 epsilon_nanonats=price.nanonats,
                 work_nanoseconds=_nanoseconds(self._desk.seconds(plan.seconds)),
                 answer_nanoseconds=_nanoseconds(self._desk.answer_seconds(plan)),
             )
+
+    @answering
+    async def Budgets(self, request: pb.BudgetsRequest, context: Context) -> pb.BudgetsResponse:  # noqa: N802
+        """How many people have how much left, in coarse steps; nothing is charged."""
+        caller = peer_name(context) or ""
+        with self._observer.call("Budgets", caller), self._desk.place(context, request, quote=True):
+            decoded(request)
+            seconds = DESCRIBE_SECONDS + self._party.people * BUDGET_SECONDS
+            asked = functools.partial(self._party.budgets, caller)
+            with self._desk.promised(caller, seconds) as done:
+                left = await self._desk.step(context, self._fresh(asked), seconds, done)
+            return codec.budgets_to_wire(left)
 
     async def _made(
         self,
@@ -235,6 +254,11 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
             for part in parts:
                 make = functools.partial(_part, answer, part, finished)
                 yield await self._desk.step(context, make, plan.work.of(part), done)
+
+    async def _step(self, context: Context, plan: Plan, caller: str, job: Callable[[], _Result]) -> _Result:
+        """What is done beside an answer, at the price of a charge."""
+        with self._desk.promised(caller, plan.charge) as done:
+            return await self._desk.step(context, self._fresh(job), plan.charge, done)
 
     def _fresh(self, job: Callable[[], _Result]) -> Callable[[], _Result]:
         """The job, in the epoch that is open when it is begun."""
@@ -264,6 +288,11 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         """Charge; what is returned has the shares of any part, from the inputs of the first time."""
         charged = self._party.shared(collection, cohort, caller)
         return charged if self._kept is None else functools.partial(self._kept.shares, charged)
+
+    def _is_delivered(self, collection: Collection, cohort: Cohort, caller: str) -> bool:
+        """Whether shares that the party would make were all acknowledged by their servers."""
+        self._party.granted_shares(collection, cohort, caller)
+        return self._kept is not None and self._kept.is_delivered(collection.digest, cohort)
 
     def _would_report(self, asked: Request, cohort: Cohort, caller: str) -> Epsilon:
         """The price of reports, if `_reporting` would answer."""
@@ -325,8 +354,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         if is_ready(prio3, sharding=True):
             return
         granted = functools.partial(self._party.granted_shares, collection, plan.cohort, caller)
-        with self._desk.promised(caller, plan.charge) as done:
-            await self._desk.step(context, self._fresh(granted), plan.charge, done)
+        await self._step(context, plan, caller, granted)
         async with self._compiling:
             await asyncio.to_thread(warm_up, prio3, sharding=True)
 

@@ -40,9 +40,9 @@ from parties.agent.config import AgentConfig
 from parties.agent.data import Numbering, by_appearance, load_table
 from parties.agent.epochs import drop_epochs, load_epoch, new_identifier, opened_epoch, save_epoch
 from parties.agent.ledger import SqliteLedger
-from parties.agent.mark import mark_path
 from parties.agent.opening import require_something
-from parties.agent.people import Index, Numbers, pinned_index, require_index
+from parties.agent.people import Meaning, Numbers, complete_meaning, pinned_meaning, require_meaning
+from parties.agent.same_file import LOCK_SUFFIX
 from parties.agent.secret_file import FILE_NAME, SecretFile, load_secrets, make_secrets
 from parties.agent.unfinished import is_unfinished, making, require_finished
 from parties.agent.witnessing import witness_of
@@ -51,6 +51,7 @@ from parties.witness.heads import Witness
 
 LEDGER_NAME = "ledger.sqlite"
 ANSWERS_NAME = "answers.sqlite"
+_PARTS = ("secrets.*", "ledger.*", "answers.*", "epoch-*")
 _MINUTE = 60
 _PATIENCE_SECONDS = 120
 
@@ -114,11 +115,12 @@ class AgentState:
         self, config: AgentConfig, watched: Callable[[Ledger], Ledger] = lambda ledger: ledger
     ) -> None:
         """`watched` puts something around the ledger, to count its charges."""
-        self._config, self._watched = config, watched
+        self._config = config
         self._secrets = _found(config)
         self._witness = witness_of(config, self._secrets)
         publish_if_overdue(config)
         epoch = _present(config, self._secrets)
+        complete_meaning(config.storage / LEDGER_NAME, _meaning(config))
         self._ledger = open_ledger(config, self._secrets, epoch.people, self._witness)
         self._settings = settings_of(config)
         self._ledger.note_settings(self._settings)
@@ -144,10 +146,7 @@ class AgentState:
         if opened is None or opened.number == self.party.epoch.number:
             return
         epoch = load_epoch(self._config.storage, opened, self._secrets.secrets.pin)
-        if epoch.people != self.party.people:
-            self._ledger.close()
-            self._ledger = open_ledger(self._config, self._secrets, epoch.people, self._witness)
-            self.party.ledger = self._watched(self._ledger)
+        self._ledger.speak_for(epoch.people)
         self._enter(epoch)
 
     def _enter(self, epoch: Epoch) -> None:
@@ -168,11 +167,15 @@ class AgentState:
 
 
 def is_overdue(config: AgentConfig, opened: OpenedEpoch | None, now: float | None = None) -> bool:
-    """Whether an epoch has to be opened: there is none, or the calendar has passed since the last one."""
+    """Whether an epoch has to be opened: there is none, or the calendar has passed since the last one.
+
+    One that was opened beyond the calendar's next opening was opened by a clock that was ahead: it would stop the calendar.
+    """
     if opened is None:
         return True
     at = time.time() if now is None else now
-    return config.calendar is not None and opened.opened_at < config.calendar.last(at)
+    calendar = config.calendar
+    return calendar is not None and not calendar.last(at) <= opened.opened_at < calendar.next(at)
 
 
 def settings_of(config: AgentConfig) -> str:
@@ -204,7 +207,7 @@ def open_ledger(
         config.budget.divided_by(most),
         chain_key=secrets.chain_key,
         limit_per_day=None if per_day is None else per_day.divided_by(most),
-        index=_index(config),
+        index=str(_meaning(config)),
         most_requests=config.most_requests,
         party=config.name,
         witness=witness,
@@ -228,7 +231,9 @@ def _people(config: AgentConfig, secrets: SecretFile) -> int:
     """How many people there are: in the epoch that is open, or else in the table, as after a restore."""
     if opened_epoch(config.storage / LEDGER_NAME) is not None:
         return _present(config, secrets).people
-    numbers = Numbers(config.storage / LEDGER_NAME, derive_key(secrets.signing, b"people"), _index(config))
+    numbers = Numbers(
+        config.storage / LEDGER_NAME, derive_key(secrets.signing, b"people"), _meaning(config)
+    )
     return Epoch.first(*_table(config, numbers)).people
 
 
@@ -246,13 +251,9 @@ def _found(config: AgentConfig) -> SecretFile:
 
 
 def _holds_something(storage: Path) -> bool:
-    left = (
-        storage / LEDGER_NAME,
-        storage / FILE_NAME,
-        mark_path(storage / LEDGER_NAME),
-        *storage.glob("epoch-*.npz"),
-    )
-    return any(path.exists() for path in left)
+    """Whether any part of a state is left, be it the log of a ledger that is gone."""
+    left = (path for pattern in _PARTS for path in storage.glob(pattern))
+    return any(path.suffix != LOCK_SUFFIX for path in left)
 
 
 def _present(config: AgentConfig, secrets: SecretFile) -> Epoch:
@@ -260,9 +261,9 @@ def _present(config: AgentConfig, secrets: SecretFile) -> Epoch:
     opened = opened_epoch(config.storage / LEDGER_NAME)
     if opened is None:
         raise InvalidParameter("no epoch is open; open one with `localdp agent publish`")
-    if pinned_index(config.storage / LEDGER_NAME) != _index(config):
+    if not _meaning(config).agrees(pinned_meaning(config.storage / LEDGER_NAME)):
         raise InvalidParameter(
-            "data.person or data.rows changed since the epoch was opened: put them back, or open a new epoch with "
+            "name, data.person or data.rows changed since the epoch was opened: put them back, or open a new epoch with "
             "`localdp agent publish`"
         )
     return load_epoch(config.storage, opened, secrets.secrets.pin)
@@ -271,8 +272,8 @@ def _present(config: AgentConfig, secrets: SecretFile) -> Epoch:
 def _publish(config: AgentConfig, secrets: SecretFile, at_full_minute: bool) -> OpenedEpoch:
     ledger_path = config.storage / LEDGER_NAME
     with publishing(config.storage):
-        require_index(ledger_path, _index(config))
-        numbers = Numbers(ledger_path, derive_key(secrets.signing, b"people"), _index(config))
+        require_meaning(ledger_path, _meaning(config))
+        numbers = Numbers(ledger_path, derive_key(secrets.signing, b"people"), _meaning(config))
         records, ownership = _table(config, numbers)
         return _opened(config, secrets, records, ownership, at_full_minute, numbers)
 
@@ -301,7 +302,11 @@ def _opened(
         save_epoch(config.storage, identifier, records, ownership)
         if ledger.settings is None:
             ledger.note_settings(settings_of(config))  # later, whoever serves notes its own
-        return ledger.open_epoch(identifier, pin, numbers.write if numbers is not None else _nothing)
+        opened = ledger.open_epoch(identifier, pin, numbers.write if numbers is not None else _nothing)
+    if opened.opened_at < opened.stamp:  # a day's budget begins anew when the clock has come there
+        seconds = opened.stamp - opened.opened_at
+        log(logging.WARNING, "clock_was_ahead", {"name": config.name, "seconds": seconds})
+    return opened
 
 
 def _nothing(file: sqlite3.Connection) -> None:
@@ -341,11 +346,11 @@ def _table(config: AgentConfig, numbering: Numbering = by_appearance) -> tuple[R
     return records, ownership
 
 
-def _index(config: AgentConfig) -> Index:
+def _meaning(config: AgentConfig) -> Meaning:
     """What the ledger keeps budgets by."""
     if config.person is None:
-        return "row"
-    return "row of a person" if config.rows == "each" else "person"
+        return Meaning(config.name, "row")
+    return Meaning(config.name, "row of a person" if config.rows == "each" else "person", config.person)
 
 
 def _require_places(config: AgentConfig, pin: bytes, ledger: SqliteLedger) -> None:
@@ -355,7 +360,7 @@ def _require_places(config: AgentConfig, pin: bytes, ledger: SqliteLedger) -> No
     ledger that has had no epoch yet is asked for the table that it was charged for.
     """
     charged = ledger.last_state()
-    if charged is None or config.fixed_order or _index(config) == "person":
+    if charged is None or config.fixed_order or _meaning(config).index == "person":
         return
     if ledger.epoch is None and charged == pin:
         return

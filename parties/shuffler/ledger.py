@@ -2,7 +2,8 @@
 
 A row for each party of a request, however many people it is for; the sums per person are kept in memory and rebuilt from
 the rows at start.  A request is booked in one IMMEDIATE transaction that first reads what another process may have added,
-so two shufflers on one file cannot both spend the last of a total.  If it cannot be written, nothing leaves.
+so two shufflers on one file cannot both spend the last of a total.  If it cannot be written, nothing leaves.  With it
+stands which reports were mixed, by a keyed digest; files of before do not have that, and what they name is not mixed again.
 
 Rows are numbered without gaps, and SQLite remembers the last number that it gave out: rows that were deleted are noticed
 when the file is opened.  An older copy put in its place is not: it forgets what came after it.
@@ -28,7 +29,7 @@ from localdp.cohorts import Cohort, Split
 from localdp.errors import InvalidParameter, StorageFailed
 from parties.durable import open_synced, transaction
 
-_COLUMNS = "request, party, start, stop, seed, parts, part, epsilon_nanonats, delta_trillionths"
+_COLUMNS = "request, party, start, stop, seed, parts, part, epsilon_nanonats, delta_trillionths, reports"
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS promised (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -40,11 +41,12 @@ CREATE TABLE IF NOT EXISTS promised (
   parts INTEGER,
   part INTEGER,
   epsilon_nanonats INTEGER NOT NULL,
-  delta_trillionths INTEGER NOT NULL
+  delta_trillionths INTEGER NOT NULL,
+  reports BLOB
 ) STRICT
 """
 
-Row = tuple[int, bytes, str, int, int, bytes | None, int | None, int | None, int, int]
+Row = tuple[int, bytes, str, int, int, bytes | None, int | None, int | None, int, int, bytes | None]
 
 
 class SqlitePromiseLedger:
@@ -62,6 +64,7 @@ class SqlitePromiseLedger:
             if new:
                 self._file.execute(_LAYOUT)
             _require_whole(self._file)
+            _complete(self._file)
             self._catch_up()
 
     def require(self, outlay: Outlay) -> None:
@@ -75,7 +78,7 @@ class SqlitePromiseLedger:
         with _storage_errors(), transaction(self._file):
             self._catch_up()
             self._sums.require(outlay)
-            if self._sums.knows(outlay):
+            if self._sums.is_booked(outlay):
                 return
             places = ", ".join("?" * (_COLUMNS.count(",") + 1))
             self._file.executemany(
@@ -121,13 +124,13 @@ def _rows(outlay: Outlay) -> Iterator[tuple[object, ...]]:
         split = cohort.split
         divided = (None, None, None) if split is None else (split.seed, split.parts, split.part)
         cost = outlay.epsilon.nanonats, outlay.delta_trillionths
-        yield outlay.request, name, cohort.start, cohort.stop, *divided, *cost
+        yield outlay.request, name, cohort.start, cohort.stop, *divided, *cost, outlay.reports
 
 
 def _outlay(rows: list[Row]) -> Outlay:
     try:
         parts = tuple((row[2], Cohort(row[3], row[4], _split(*row[5:8]))) for row in rows)
-        return Outlay(rows[0][1], parts, Epsilon(rows[0][8]), rows[0][9])
+        return Outlay(rows[0][1], parts, Epsilon(rows[0][8]), rows[0][9], rows[0][10] or b"")
     except (InvalidParameter, TypeError) as error:
         raise StorageFailed(f"row {rows[0][0]} of the shuffler's ledger is not a request") from error
 
@@ -144,6 +147,14 @@ def _require_whole(file: sqlite3.Connection) -> None:
     ).fetchone()
     if given != last:
         raise StorageFailed("rows at the end of the shuffler's ledger are missing")
+
+
+def _complete(file: sqlite3.Connection) -> None:
+    """Add what files of before do not have."""
+    with transaction(file):
+        columns = {name for _, name, *_ in file.execute("PRAGMA table_info(promised)")}
+        if "reports" not in columns:
+            file.execute("ALTER TABLE promised ADD COLUMN reports BLOB")
 
 
 @contextmanager

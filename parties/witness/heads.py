@@ -64,6 +64,16 @@ class Head:
 class Witness(Protocol):
     """Whoever remembers how far a ledger has come."""
 
+    @property
+    def key(self) -> bytes | None:
+        """What it signs with; None while it has not answered."""
+        ...
+
+    @property
+    def named(self) -> bool:
+        """Whether the ledger's owner named that key."""
+        ...
+
     def latest(self) -> Head | None:
         """The newest head that it knows; None if it knows none."""
         ...
