@@ -9,28 +9,37 @@ The limits of verification are well below what libprio-rs (Rust) takes on that m
 helper), 8.8 and 10.3 for sums up to 255, 89 and 93 up to 2**32 - 1, 82 for a histogram of 256 buckets, 244 and 301 for a
 thousand bits.  Those of sharding, and that of verifying a thousand bits, are libprio-rs's own figures.
 
+A phone makes one report and has no compiler: what that takes through the tier, without compiled code, has its own limits.
+
 Run with `python -m benchmarks.prio3`.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from time import thread_time
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from benchmarks.rows import Row, best_seconds, print_rows, row_of
+from localdp.accounting.epsilon import Epsilon
 from localdp.randomness.keystream import KeystreamSource
+from localdp.sharing.collection import Collection, Contributor
+from localdp.sharing.encoding import Encoding
+from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
-from localdp.sharing.prio3.batch.engine import can_compile, warm_up
+from localdp.sharing.prio3.batch.engine import WITHOUT_NUMBA, can_compile, warm_up
 from localdp.sharing.prio3.batch.kernels import Octets
 from localdp.sharing.prio3.batch.sharding import BlockSharder
 from localdp.sharing.prio3.batch.verification import BlockVerifier
 from localdp.sharing.prio3.fields import PRIME128
+from localdp.sharing.prio3_tier import Prio3Tier
 
 REPORTS = 1000
 TURNS, PLAIN_TURNS = 15, 3
@@ -67,6 +76,13 @@ VARIANTS = [
     Variant("Histogram of 256", Prio3(Histogram(256, 16), 2), 7, 25.0, 200.0),
     Variant("SumVec of 1000 bits", Prio3(SumVec(1000, 1, 32), 2), [0, 1] * 500, 244.0, 653.0),
     Variant("Multihot of 256", Prio3(MultihotCountVec(256, 8, 16), 2), [1] * 8 + [0] * 248, None, None),
+]
+
+
+# What one person answers through the tier, and the limit in microseconds on the reference machine.
+PEOPLE_ALONE: list[tuple[str, Encoding, float]] = [
+    ("Count", Encoding.count(), 1_000.0),
+    ("Histogram of 256", Encoding.histogram(256), 30_000.0),
 ]
 
 
@@ -167,6 +183,28 @@ def _rows(variant: Variant) -> list[Row]:
     return [*compiled, *_plain_rows(variant, servers, one)]
 
 
+def _alone(encoding: Encoding) -> Callable[[], object]:
+    """The report of one person among many."""
+    party, servers = Contributor("phone", 100), ("server-0", "server-1")
+    one, plan = Epsilon.requested(1), NoisePlan.EACH_SERVER
+    tier = Prio3Tier(Collection(bytes(16), "x", encoding, one, plan, servers, (party,), 10, "prio3"))
+    values, positions = np.zeros((1, encoding.length), np.int64), np.zeros(1, np.uint32)
+    values[0, 0] = 1
+    return partial(tier.split, values, positions, KeystreamSource.from_system())
+
+
+def _alone_rows() -> list[Row]:
+    with patch.dict(os.environ, {WITHOUT_NUMBA: "1"}):
+        calls = [_alone(encoding) for _, encoding, _ in PEOPLE_ALONE]
+        seconds = best_seconds(calls, TURNS, thread_time)
+    # No faster than on the reference machine is asked for: fast AES does not make Python fast.
+    scale = max(1.0, _scale(best_seconds(YARDSTICKS, YARDSTICK_TURNS, thread_time)))
+    return [
+        _row(f"Prio3 {name}: one person, through the tier", taken * REPORTS, limit, scale)
+        for (name, _, limit), taken in zip(PEOPLE_ALONE, seconds, strict=True)
+    ]
+
+
 def _yardstick_rows() -> list[Row]:
     seconds = best_seconds(YARDSTICKS, YARDSTICK_TURNS, thread_time)
     product_ns, gigabytes = seconds[0] / _PRODUCTS * 1e9, _CTR_BYTES / seconds[1] / 1e9
@@ -178,7 +216,7 @@ def _yardstick_rows() -> list[Row]:
 
 def prio3() -> list[Row]:
     """Every row, and the yardsticks."""
-    return [*_yardstick_rows(), *(row for variant in VARIANTS for row in _rows(variant))]
+    return [*_yardstick_rows(), *_alone_rows(), *(row for variant in VARIANTS for row in _rows(variant))]
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def service() -> list[Row]:
     people = made_up_people(PEOPLE, source)
     with Simulation([people], budget=PLENTY, largest_request=ONE) as running:
         local = LocalOracle(running.parties, ONE, source)
-        shared = SharedOracle(running.shared, ONE, source)
+        shared = SharedOracle(running.shared, ONE, source, tier="additive")
         seconds = best_seconds([lambda: local.answer(["smoker"]), lambda: shared.answer(["smoker"])], TURNS)
     return [
         _against_clock("local count of 10^6 people over gRPC", seconds[0], COUNT_SECONDS),

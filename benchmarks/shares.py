@@ -27,13 +27,14 @@ from localdp.oracles.party import Party
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.lanes import LanedSource
-from localdp.sharing.blocks import ShareBlock, positions_in
+from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import COLLECTION_ID_BYTES, Collection, Contributor, Tier
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.field import PRIME
 from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.tiers import people_per_block, sharing_of
+from localdp.sharing.vault import MemoryVault
 from parties.coordinator import Peer
 from parties.serving import open_aio_channel
 from parties.shares.client import upload
@@ -69,8 +70,8 @@ def _in_process(people: int, limit: float) -> Row:
         Party(f"party-{number}", part, os.urandom(32), MemoryLedger(part.people, ONE * 100_000))
         for number, part in enumerate(records)
     ]
-    servers = [ShareServer(name, os.urandom(32)) for name in ("server-0", "server-1")]
-    oracle = SharedOracle(InProcessShareServers(parties, servers), ONE, source)
+    servers = [ShareServer(name, MemoryVault(os.urandom(32))) for name in ("server-0", "server-1")]
+    oracle = SharedOracle(InProcessShareServers(parties, servers), ONE, source, tier="additive")
     lanes = LanedSource(os.urandom(32), range(DRAWN))
     many = max(1, 20_000 // people)
     count, draw = best_seconds(
@@ -105,7 +106,8 @@ def _case(
         servers.open(collection)
         asyncio.run(_uploaded(peers, blocks))
         agreed = servers.agree(collection)
-        servers.release(collection, agreed.accepted)
+        signed = [holding.signature for holding in servers.holdings(collection)]
+        servers.release(collection, agreed.accepted, signed)
         passed = max(passed, reports / (perf_counter() - start))
         if agreed.reports != reports:
             raise SystemExit("a report was lost")
@@ -121,7 +123,8 @@ def _collection(servers: RemoteShareServers, encoding: Encoding, tier: Tier, rep
     parties = (Contributor("party", reports),)
     name = os.urandom(COLLECTION_ID_BYTES)
     plan = NoisePlan.EACH_SERVER
-    return Collection(name, "true", encoding, ONE, plan, servers.servers, parties, 2, tier, servers.keys)
+    binding = servers.bind(name)
+    return Collection(name, "true", encoding, ONE, plan, servers.servers, parties, 2, binding, tier)
 
 
 def _blocks(collection: Collection, reports: int) -> list[list[ShareBlock]]:
@@ -131,7 +134,7 @@ def _blocks(collection: Collection, reports: int) -> list[list[ShareBlock]]:
     for part in Cohort(0, reports).parts(people_per_block(collection)):
         lanes = np.arange(part.start, part.stop)
         values = np.eye(length, dtype=np.int64)[lanes % length] if length > 1 else (lanes % 2)[:, None]
-        rows = sharing.split(values, positions_in(part, 0), LanedSource(key, part.lanes()))
+        rows = sharing.split(values, LanedSource(key, part.lanes()))
         blocks.append([ShareBlock(collection.digest, "party", part, one) for one in rows])
     return blocks
 

@@ -32,6 +32,7 @@ from localdp.randomizers.recursive_hadamard import RecursiveHadamardResponse
 from localdp.randomizers.square_wave import SquareWave
 from localdp.randomizers.subset_selection import SubsetSelection
 from localdp.randomizers.unary import OptimizedUnaryEncoding, SymmetricUnaryEncoding
+from localdp.sharing.binding import Binding
 from localdp.sharing.collection import Collection, Contributor, Tier
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
@@ -204,4 +205,6 @@ def collections() -> Iterator[Collection]:
 def _collection(query: str, encoding: Encoding, tier: Tier, servers: int) -> Collection:
     names = tuple(f"server-{number}" for number in range(servers))
     plan, party = NoisePlan("each-server", 0), Contributor("party", PEOPLE)
-    return Collection(os.urandom(16), query, encoding, ONE, plan, names, (party,), 2, tier)
+    keys = tuple(os.urandom(32) for _ in names)
+    binding = Binding(keys, keys, os.urandom(32))
+    return Collection(os.urandom(16), query, encoding, ONE, plan, names, (party,), 2, binding, tier)

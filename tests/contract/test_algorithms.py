@@ -109,7 +109,7 @@ def shuffled(purpose: str) -> StatisticalQueryOracle:
 
 def shared(purpose: str) -> StatisticalQueryOracle:
     servers = InProcessShareServers(parties_of(RECORDS, PARTIES), servers_of(2))
-    return SharedOracle(servers, ONE, KEYRING.source("shared", purpose))
+    return SharedOracle(servers, ONE, KEYRING.source("shared", purpose), tier="additive")
 
 
 ORACLES: dict[str, Callable[[str], StatisticalQueryOracle]] = {
@@ -173,7 +173,8 @@ def test_the_same_coins_give_the_same_result_in_process_and_over_grpc(
     there = ALGORITHMS[name]().fit(LocalOracle(simulation.parties, ONE, KEYRING.source("local", name)))
     assert same(learned(here), learned(there))
     here = ALGORITHMS[name]().fit(shared(name))
-    there = ALGORITHMS[name]().fit(SharedOracle(simulation.shared, ONE, KEYRING.source("shared", name)))
+    coins = KEYRING.source("shared", name)
+    there = ALGORITHMS[name]().fit(SharedOracle(simulation.shared, ONE, coins, tier="additive"))
     assert same(learned(here), learned(there))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.promised import MemoryPromiseLedger, Outlay, trillionths_above
 from localdp.cohorts import Cohort, Split
-from localdp.errors import BudgetExhausted
+from localdp.errors import BudgetExhausted, RequestExpired
 from parties.shuffler.ledger import SqlitePromiseLedger
 
 AnyLedger = MemoryPromiseLedger | SqlitePromiseLedger
@@ -86,6 +87,17 @@ def test_the_same_request_again_costs_nothing_also_when_nothing_is_left(make: Ma
     assert ledger.spent("party-0", 2).tolist() == [[10, 10], [1, 1]]
     with pytest.raises(BudgetExhausted):
         ledger.require(outlay(1, Cohort(0, 2)))
+
+
+def test_other_reports_under_the_name_of_a_booked_request_are_refused(make: Make) -> None:
+    ledger, booked = make(30, 3), outlay(0, Cohort(0, 2))
+    ledger.charge(replace(booked, reports=b"these"))
+    ledger.charge(replace(booked, reports=b"these"))
+    ledger.require(booked)  # nobody knows yet which reports they will be
+    for other in (b"those", b""):
+        with pytest.raises(RequestExpired, match="new request"):
+            ledger.charge(replace(booked, reports=other))
+    assert ledger.spent("party-0", 2).tolist() == [[10, 10], [1, 1]]
 
 
 def test_asking_whether_it_can_be_paid_books_nothing(make: Make) -> None:

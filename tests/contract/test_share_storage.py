@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from localdp.sharing.agreement import agree
 from localdp.sharing.blocks import Rows
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.storage import Holding, Job, MemoryStorage, Release, Storage, Upload
+from localdp.sharing.vault import MemoryVault
+from parties.shares.rest import Rest
 from parties.shares.storage import SqliteStorage
 from tests.support.shares import (
     KEYRING,
@@ -42,11 +45,16 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Again]:
     def again() -> Storage:
         for before in opened:
             before.close()
-        opened.append(SqliteStorage(tmp_path / "state", "server-0", KEYRING.server(0)))
+        opened.append(sqlite(tmp_path / "state"))
         return opened[-1]
 
     yield again
     opened[-1].close()
+
+
+def sqlite(path: Path, name: str = "server-0") -> SqliteStorage:
+    """A file, with the secrets that the servers of these tests have."""
+    return SqliteStorage(path, name, MemoryVault(KEYRING.server(0)))
 
 
 def positions(*numbers: int) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
@@ -62,6 +70,7 @@ def some(number: int, *at: int) -> Upload:
 
 def test_a_new_storage_is_empty(storage: Again) -> None:
     assert list(storage().kept()) == []
+    assert storage().released(DIGEST) is None
 
 
 def test_everything_is_there_again_in_its_order(storage: Again) -> None:
@@ -70,6 +79,7 @@ def test_everything_is_there_again_in_its_order(storage: Again) -> None:
     made.open(collection_of())
     made.keep_key(DIGEST, b"k" * 32)
     made.upload(DIGEST, [some(1, 0, 1, 2), some(2, 7)])
+    made.vote(DIGEST, positions(1, 2), np.array([False, True]))
     made.commit(DIGEST, Job(0, positions(0, 7), np.array([True, False])), [5, 2**100, 0], [2])
     first, second = storage().kept()
     assert (first.collection, second.collection) == (COLLECTION, collection_of())
@@ -79,8 +89,10 @@ def test_everything_is_there_again_in_its_order(storage: Again) -> None:
     assert [(j.number, j.positions.tolist(), j.accepted.tolist()) for j in first.jobs] == [
         (0, [0, 7], [True, False])
     ]
-    assert (first.sealed, first.released) == (None, None)
+    assert [(at.tolist(), accepted.tolist()) for at, accepted in first.votes] == [([1, 2], [False, True])]
+    assert first.sealed is None
     assert (second.verify_key, second.sums, second.uploads, second.jobs) == (b"", (), {}, [])
+    assert second.votes == []
 
 
 def test_rows_come_back_as_they_went(storage: Again) -> None:
@@ -102,11 +114,28 @@ def test_a_release_is_kept_and_what_led_to_it_goes(storage: Again) -> None:
     holding = Holding(1, b"set", 1, True)
     made.seal(DIGEST, holding)
     assert next(iter(storage().kept())).sealed == holding
-    storage().release(DIGEST, Release((1, 2, 3), (4, 5, 6)))
-    kept = next(iter(storage().kept()))
-    assert (kept.released, kept.uploads, kept.jobs) == (Release((1, 2, 3), (4, 5, 6)), {}, [])
+    release = Release("analyst", holding, bytes(range(48)), 16)
+    storage().release(DIGEST, release)
+    assert list(storage().kept()) == []
+    assert storage().released(DIGEST) == release
     with pytest.raises(StorageFailed):
         storage().rows(DIGEST, 1)
+
+
+def test_what_is_dropped_is_gone_and_was_not_released(storage: Again) -> None:
+    made = storage()
+    made.open(COLLECTION)
+    made.open(collection_of())
+    made.upload(DIGEST, [some(1, 0, 1, 2)])
+    made.vote(DIGEST, positions(0), np.array([True]))
+    made.commit(DIGEST, Job(0, positions(0), np.array([True])), [1, 2, 3], [])
+    made.drop(DIGEST)
+    assert [one.collection for one in storage().kept()] == [collection_of()]
+    assert storage().released(DIGEST) is None
+    with pytest.raises(StorageFailed):
+        storage().rows(DIGEST, 1)
+    storage().open(COLLECTION)  # nothing of before is in its way, or comes back
+    assert [(one.uploads, one.votes, one.jobs) for one in storage().kept()] == [({}, [], [])] * 2
 
 
 def test_a_server_goes_on_after_every_step(storage: Again) -> None:
@@ -124,37 +153,99 @@ def test_a_server_goes_on_after_every_step(storage: Again) -> None:
         assert released(servers_for(COLLECTION, [storage(), others]), COLLECTION) == expected
 
 
-def test_a_file_belongs_to_one_server_of_one_name_and_key(tmp_path: Path) -> None:
+def test_a_file_belongs_to_one_server_of_one_name(tmp_path: Path) -> None:
     path = tmp_path / "state"
-    first = SqliteStorage(path, "server-0")
+    first = sqlite(path)
     with pytest.raises(StorageFailed):  # somebody else has it open
-        SqliteStorage(path, "server-0")
+        sqlite(path)
     first.close()
-    again = SqliteStorage(path, "server-0")
-    assert again.key == first.key
-    again.close()
-    for name, key in (("server-1", None), ("server-0", bytes(32))):
-        with pytest.raises(InvalidParameter):
-            SqliteStorage(path, name, key)
+    sqlite(path).close()
+    with pytest.raises(InvalidParameter):
+        sqlite(path, "server-1")
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_state_with_other_secrets_is_not_read(tmp_path: Path) -> None:
+    made = sqlite(tmp_path / "state")
+    made.open(COLLECTION)
+    made.upload(DIGEST, [some(1, 0)])
+    made.commit(DIGEST, Job(0, positions(0), np.array([True])), [1, 2, 3], [])
+    made.close()
+    other = SqliteStorage(tmp_path / "state", "server-0", MemoryVault(bytes(32)))
+    with closing(other):
+        with pytest.raises(StorageFailed, match="does not fit to its secrets"):
+            other.kept()
+        with pytest.raises(StorageFailed):
+            other.rows(DIGEST, 1)
+
+
+def test_where_a_secret_is_gone_there_is_nothing_left_but_the_collection(tmp_path: Path) -> None:
+    vault = MemoryVault(KEYRING.server(0))
+    with closing(SqliteStorage(tmp_path / "state", "server-0", vault)) as made:
+        made.open(COLLECTION)
+        made.upload(DIGEST, [some(1, 0)])
+        made.commit(DIGEST, Job(0, positions(0), np.array([True])), [1, 2, 3], [])
+        vault.destroy(DIGEST)
+        (kept,) = made.kept()
+        assert (kept.collection, kept.uploads, kept.jobs, kept.sums) == (COLLECTION, {}, [], ())
+        with pytest.raises(StorageFailed, match="is gone"):
+            made.rows(DIGEST, 1)
+
+
+SHARE, SUM = b"a share of somebody's", 0x0123456789ABCDEF0123456789ABCDEF
+
+
+def at_rest(directory: Path) -> bytes:
+    """All bytes that a storage leaves on the disk of one report and its sum."""
+    with closing(sqlite(directory / "state")) as made:
+        made.open(COLLECTION)
+        rows = np.frombuffer(SHARE, np.uint8).reshape(1, -1)
+        made.upload(DIGEST, [Upload(1, positions(0), Rows(rows[:, :0], rows))])
+        made.commit(DIGEST, Job(0, positions(0), np.array([True])), [SUM], [])
+        return b"".join(path.read_bytes() for path in directory.iterdir())
+
+
+def test_reports_and_sums_rest_under_the_secret_of_their_collection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = SHARE, SUM.to_bytes(16, "little")
+    sealed, clear = tmp_path / "sealed", tmp_path / "clear"
+    for directory in (sealed, clear):
+        directory.mkdir()
+    left = at_rest(sealed)
+    assert not any(one in left for one in wanted)
+    # Broken twin: what is stored is what came.
+    monkeypatch.setattr(Rest, "sealed", lambda self, data, name: data)
+    left = at_rest(clear)
+    assert all(one in left for one in wanted)
+
+
+def test_what_is_at_rest_cannot_be_put_in_the_place_of_something_else(tmp_path: Path) -> None:
+    with closing(sqlite(tmp_path / "state")) as made:
+        made.open(COLLECTION)
+        made.upload(DIGEST, [some(1, 0), some(2, 1)])
+        made._file.execute("UPDATE uploads SET rows = (SELECT rows FROM uploads WHERE number = 1)")
+        assert len(made.rows(DIGEST, 1)) == 1
+        with pytest.raises(StorageFailed):
+            made.rows(DIGEST, 2)
 
 
 def test_a_file_that_is_no_state_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state"
     path.write_bytes(b"this is not a database, but long enough to look like one" * 20)
     with pytest.raises(StorageFailed):
-        SqliteStorage(path, "server-0")
+        sqlite(path)
 
 
 def test_a_collection_that_was_tampered_with_on_disk_is_noticed(tmp_path: Path) -> None:
     import sqlite3
 
     path = tmp_path / "state"
-    made = SqliteStorage(path, "server-0")
+    made = sqlite(path)
     made.open(COLLECTION)
     made.close()
     other = tmp_path / "other"
-    changed = SqliteStorage(other, "server-0")
+    changed = sqlite(other)
     changed.open(collection_of())
     changed.close()
     with sqlite3.connect(other) as file:
@@ -163,7 +254,7 @@ def test_a_collection_that_was_tampered_with_on_disk_is_noticed(tmp_path: Path) 
     with sqlite3.connect(path) as file:
         file.execute("UPDATE collections SET description = ?", description)
     file.close()
-    again = SqliteStorage(path, "server-0")
+    again = sqlite(path)
     with pytest.raises(StorageFailed):
         again.kept()
     again.close()

@@ -42,7 +42,8 @@ def local(epsilon: Epsilon, purpose: str) -> StatisticalQueryOracle:
 def shared(plan: NoisePlan) -> Make:
     def make(epsilon: Epsilon, purpose: str) -> StatisticalQueryOracle:
         federation = InProcessShareServers(parties_of(population(PEOPLE), PARTIES), servers_of(2))
-        return SharedOracle(federation, epsilon, KEYRING.source("shared", plan.value, purpose), plan=plan)
+        source = KEYRING.source("shared", plan.value, purpose)
+        return SharedOracle(federation, epsilon, source, plan=plan, tier="additive")
 
     return make
 
@@ -65,7 +66,11 @@ def make(request: pytest.FixtureRequest, simulation: Simulation) -> Make:
     if request.param == "shared over grpc":
         plan = NoisePlan.EACH_SERVER
         return lambda epsilon, purpose: SharedOracle(
-            simulation.shared, epsilon, KEYRING.source("shared", plan.value, purpose), plan=plan
+            simulation.shared,
+            epsilon,
+            KEYRING.source("shared", plan.value, purpose),
+            plan=plan,
+            tier="additive",
         )
     return IN_PROCESS[request.param]
 
@@ -101,7 +106,8 @@ def test_the_same_coins_give_the_same_answers_in_process_and_over_grpc(simulatio
     ]
     for plan in PLANS:
         source = KEYRING.source("shared", plan.value, "twin")
-        pairs.append((shared(plan)(ONE, "twin"), SharedOracle(simulation.shared, ONE, source, plan=plan)))
+        remote = SharedOracle(simulation.shared, ONE, source, plan=plan, tier="additive")
+        pairs.append((shared(plan)(ONE, "twin"), remote))
     for here, there in pairs:
         assert here.answer(QUERIES) == there.answer(QUERIES)
         assert here.answer(["smoker"]) == there.answer(["smoker"])
@@ -152,13 +158,18 @@ def spread(name: str, queries: list[str], rounds: int) -> tuple[float, float, fl
     )
 
 
+@pytest.mark.parametrize(
+    ("rounds", "most"), [(400, 0.4), pytest.param(1000, 0.25, marks=pytest.mark.nightly)]
+)
 @pytest.mark.parametrize("queries", [["smoker"], QUERIES])
 @pytest.mark.parametrize("name", [name for name in IN_PROCESS if name != "exact"])
-def test_answers_are_unbiased_and_their_standard_errors_are_true(name: str, queries: list[str]) -> None:
-    # 1,000 rounds with fixed coins.  A true oracle has |z| < 5 but for 6e-7, and its variance ratio within 25 % but for
-    # about 1e-6 (relative standard error below 0.05 for kurtosis up to 6).  Would miss a bias of a tenth of a standard
-    # error, and a standard error that is wrong by a tenth.
-    z, ratio, predicted = spread(name, queries, 1000)
+def test_answers_are_unbiased_and_their_standard_errors_are_true(
+    name: str, queries: list[str], rounds: int, most: float
+) -> None:
+    # Fixed coins.  A true oracle has |z| < 5 but for 6e-7, and its variance ratio within 25 % after 1,000 rounds, or 40 %
+    # after 400, but for about 1e-6 (relative standard error below 1.6 / sqrt(rounds) for kurtosis up to 6).  At night it
+    # would miss a bias of a tenth of a standard error, and a standard error that is wrong by a tenth; by day, of a sixth.
+    z, ratio, predicted = spread(name, queries, rounds)
     assert predicted > 0
     assert abs(z) < 5
-    assert 0.75 < ratio < 1.25
+    assert 1 - most < ratio < 1 + most

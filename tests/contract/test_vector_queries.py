@@ -72,7 +72,7 @@ def make(request: pytest.FixtureRequest, simulation: Simulation) -> Make:
         )
     if request.param == "shared over grpc":
         return lambda epsilon, purpose: SharedOracle(
-            simulation.shared, epsilon, KEYRING.source("shared", "each-server", purpose)
+            simulation.shared, epsilon, KEYRING.source("shared", "each-server", purpose), tier="additive"
         )
     return ALL[request.param]
 
@@ -145,7 +145,8 @@ def test_the_same_coins_give_the_same_vectors_in_process_and_over_grpc(simulatio
     ]
     for plan in (NoisePlan.EACH_SERVER, NoisePlan.DIVIDED):
         source = KEYRING.source("shared", plan.value, "twins")
-        pairs.append((shared(plan)(ONE, "twins"), SharedOracle(simulation.shared, ONE, source, plan=plan)))
+        remote = SharedOracle(simulation.shared, ONE, source, plan=plan, tier="additive")
+        pairs.append((shared(plan)(ONE, "twins"), remote))
     for here, there in pairs:
         assert same(here.answer_vectors(VECTORS), there.answer_vectors(VECTORS))
         assert same(

@@ -37,7 +37,7 @@ from parties.relay.answering import Methods
 from parties.relay.context import RelayedContext
 from tests.fault.neighbours import PEOPLE
 from tests.support.federations import share_servers_of
-from tests.support.ledgers import Clock
+from tests.support.ledgers import Ticking
 
 _HOUR = 3600
 _LOWERED = Epsilon.requested("0.75")
@@ -108,16 +108,6 @@ SHAPES = (
         ways=("value", "owner", "owner"),
     ),
 )
-
-
-class Ticking(Clock):
-    """Stands in for the module `time` of a process that sleeps, in seconds since 1970."""
-
-    def time(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
 
 
 @dataclass

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from google.rpc import error_details_pb2, status_pb2
 
+from localdp.oracles.shared import binding_of
 from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
@@ -180,6 +181,8 @@ def _message(ask: Ask, agent: Agent) -> tuple[str, bytes]:
 def _call(ask: Ask, agent: Agent) -> Any:
     if ask.kind == "Describe":
         return pb.DescribeRequest()
+    if ask.kind == "Budgets":
+        return pb.BudgetsRequest()
     if ask.kind == "Randomize":
         return codec.request_to_wire(ask.request(), ask.cohort)
     collection = _collection(ask, agent)
@@ -191,8 +194,9 @@ def _call(ask: Ask, agent: Agent) -> Any:
 
 def _collection(ask: Ask, agent: Agent) -> Collection:
     """A count, of the query of the question where it is one that can be counted."""
+    collection_id = ask.number.to_bytes(16, "big")
     return Collection(
-        collection_id=ask.number.to_bytes(16, "big"),
+        collection_id=collection_id,
         query=("smoker", "age >= 9", "weight")[ask.question % 3],
         encoding=Encoding.count(),
         epsilon=HALF,
@@ -200,7 +204,7 @@ def _collection(ask: Ask, agent: Agent) -> Collection:
         servers=tuple(server.name for server in agent.servers),
         parties=(Contributor("clinic", PEOPLE),),
         minimum_batch=2 if ask.question % 5 else 1,
-        keys=tuple(server.sealing_key.public for server in agent.servers),
+        binding=binding_of(agent.servers, collection_id),
     )
 
 

@@ -52,8 +52,8 @@ REFUSED: tuple[tuple[str, LocalRandomizer], ...] = (
     (f"which({', '.join(['smoker'] * 300)})", KaryRandomizedResponse(HALF, 301)),  # too much work
 )
 
-Kind = Literal["Randomize", "Contribute", "ContributeSealed", "Describe"]
-KINDS: tuple[Kind, ...] = ("Randomize",) * 8 + ("Contribute", "ContributeSealed", "Describe")
+Kind = Literal["Randomize", "Contribute", "ContributeSealed", "Describe", "Budgets"]
+KINDS: tuple[Kind, ...] = ("Randomize",) * 8 + ("Contribute", "ContributeSealed", "Describe", "Budgets")
 
 
 What = Literal["publish", "calendar", "restart", "kill", "rotate", "retire", "lower", "lose table"]

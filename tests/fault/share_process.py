@@ -14,35 +14,52 @@ from localdp.sharing.share_server import ShareServer
 from parties.serving import start_server
 from parties.shares.service import SERVICE_NAME, ShareService
 from parties.shares.storage import SqliteStorage
-from tests.fault.share_world import WRITES
+from parties.shares.vault import FileVault, vault_path
+
+WRITES = {
+    "open",
+    "keep_key",
+    "upload",
+    "vote",
+    "commit",
+    "seal",
+    "release",
+    "drop",
+    "make",
+    "destroy",
+    "begin_anew",
+}
 
 
 class Deadly:
-    """A storage at whose n-th write the process dies, by the operating system's hand."""
+    """A state or a vault at whose n-th write the process dies, by the operating system's hand; they count together."""
 
-    def __init__(self, inner: SqliteStorage, writes: int, after: bool) -> None:
-        self._inner, self._writes, self._after = inner, writes, after
+    def __init__(self, inner: SqliteStorage | FileVault, left: list[int], after: bool) -> None:
+        self._inner, self._left, self._after = inner, left, after
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._inner, name)
         return self._deadly(method) if name in WRITES else method
 
     def _deadly(self, method: Callable[..., None]) -> Callable[..., None]:
-        def write(*arguments: Any) -> None:
-            self._writes -= 1
-            if self._writes == -1 and not self._after:
+        def write(*arguments: Any, **named: Any) -> None:
+            self._left[0] -= 1
+            last = self._left[0] == -1
+            if last and not self._after:
                 os.kill(os.getpid(), signal.SIGKILL)
-            method(*arguments)
-            if self._writes == -1:
+            method(*arguments, **named)
+            if last:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         return write
 
 
 async def serve(name: str, state: Path, port: int, writes: int, after: bool) -> None:
-    storage = SqliteStorage(state, name)
-    deadly: Any = Deadly(storage, writes, after) if writes >= 0 else storage
-    service = ShareService(ShareServer(name, storage.key, deadly))
+    vault = FileVault(vault_path(state))
+    storage = SqliteStorage(state, name, vault)
+    left = [writes if writes >= 0 else 1 << 30]
+    deadly: list[Any] = [Deadly(one, left, after) for one in (vault, storage)]
+    service = ShareService(ShareServer(name, *deadly))
     _, bound = await start_server("127.0.0.1", port, [(SERVICE_NAME, service.register)])
     print(bound, flush=True)
     await asyncio.Event().wait()

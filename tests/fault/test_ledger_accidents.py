@@ -16,7 +16,7 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from parties.agent import backup, checkpoint, countersigning, ledger
+from parties.agent import backup, checkpoint, countersigning, ledger, lost
 from parties.agent.chain import FIRST_LINK
 from parties.agent.ledger import SqliteLedger
 from parties.agent.mark import Mark, MarkFile
@@ -84,7 +84,7 @@ BROKEN: dict[str, list[tuple[Any, str, Any]]] = {
     ],
     "a mark that is not synced": [(MarkFile, "_sync", not_synced)],
     "a file whose identity is not checked": [(OpenFiles, "require_same", nothing)],
-    "a restore that forgets the loss": [(backup, "_loss", lambda *arguments: Epsilon(0))],
+    "a restore that forgets the loss": [(backup, "loss_of", lambda *arguments: Epsilon(0))],
     "sums that are believed without their digest": [(checkpoint, "is_named", lambda *arguments: True)],
     "a witness that is not asked": [(countersigning, "require_witnessed", nothing)],
     "answers before the mark": [(SqliteLedger, "_settle", nothing)],
@@ -161,7 +161,8 @@ def test_a_schedule_that_was_worth_keeping_keeps_the_promise(
 def test_a_restore_that_compares_the_totals_of_branches_is_noticed(
     in_memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backup, "_is_comparable", lambda *arguments: arguments[-1] is not None)
+    monkeypatch.setattr(lost, "is_comparable", lambda *arguments: True)
+    monkeypatch.setattr(lost, "parting_of", lambda *arguments: None)
     with pytest.raises(AssertionError, match="not charged"):
         run([Backup(0), *KEPT[BRANCH]], in_memory, witnessed=False)
 

@@ -46,7 +46,7 @@ from tests.support.telling_agents import (
     RecordsChanged,
 )
 
-SMALL, LARGE = 16, 1112  # histories of each shape: 144, and 10,000
+SMALL, LARGE = 10, 1112  # histories of each shape: 90, and 10,000
 MEMORY = Path("/dev/shm")  # noqa: S108 - syncing to a disk is not what is tested here
 NAMED = {shape.name: shape for shape in SHAPES}
 

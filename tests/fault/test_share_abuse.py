@@ -1,6 +1,6 @@
 """What share servers are asked that no honest party, leader, collector or operator would ask of them.
 
-Each of these was possible once: a second release whose noise cancels, memory that grows with messages that carry
+Each of these was possible once: a second release of servers that were put back, memory that grows with messages that carry
 nothing, blocks that no memory holds, channels to any number of addresses, a collector that is kept busy or runs into
 an error of numpy's.
 """
@@ -8,8 +8,9 @@ an error of numpy's.
 from __future__ import annotations
 
 import asyncio
-import copy
 from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -18,16 +19,18 @@ import pytest
 
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, ShareMismatch
-from localdp.oracles.shared import InProcessShareServers, run_collection
-from localdp.sharing import additive, agreement
+from localdp.oracles.shared import InProcessShareServers, binding_of, run_collection
+from localdp.sharing import agreement
 from localdp.sharing.blocks import ShareBlock, pack_positions
 from localdp.sharing.collection import Collection
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import Holding, Job, MemoryStorage
+from localdp.sharing.storage import Holding, Job
+from localdp.sharing.vault import MemoryVault
 from parties.shares import service as share_service
 from parties.shares.messages import block_from_wire, block_to_wire
 from parties.shares.service import MOST_CHANNELS, STORED_AT_ONCE, ShareService
+from parties.shares.vault import FileVault
 from parties.status import error_of
 from parties.wire.v1 import share_server_pb2 as pb
 from parties.wire.v1 import share_server_pb2_grpc
@@ -40,6 +43,8 @@ from tests.support.shares import (
     collection_of,
     exact_sums,
     one_hot,
+    openings_of,
+    released,
     servers_for,
     upload,
 )
@@ -48,33 +53,52 @@ PEOPLE = 30
 EVERYBODY = Cohort(0, PEOPLE)
 
 
-def noises(
-    collection: Collection, storages: Sequence[MemoryStorage], blocks: list[ShareBlock]
-) -> list[Any]:
-    """Run a collection on what is on record, and return each server's noise."""
-    servers = servers_for(collection, storages)
-    upload(servers, blocks)
-    holding = agreement.agree(servers[0], servers[1:], collection)
+class Unknowing(FileVault):
+    """Broken twin: a vault that does not know what was released."""
+
+    def destroy(self, collection: bytes, accepted: bytes | None = None) -> None:
+        super().destroy(collection)
+
+
+def released_again(kind: type[FileVault], directory: Path, tier: str) -> list[list[int]]:
+    """What servers release that are put back to how they were before a collection, with its reports and with others."""
+    with ExitStack() as stack:
+        vaults = [kind(directory / name) for name in ("server-0", "server-1")]
+        for vault in vaults:
+            stack.callback(vault.close)
+
+        def put_back() -> list[ShareServer]:
+            return [ShareServer(f"server-{number}", vault) for number, vault in enumerate(vaults)]
+
+        collection = collection_of(
+            tier=tier,
+            minimum_batch=2,
+            encoding=Encoding.sum(1000),
+            binding=binding_of(put_back(), bytes(16)),
+        )
+        # In the end somebody puts reports of his own in people's places.
+        answers = (bits(5, 900), bits(5, 900), bits(5, 0))
+        return [run_of(put_back(), collection, blocks_of(collection, one)) for one in answers]
+
+
+def run_of(servers: list[ShareServer], collection: Collection, blocks: list[ShareBlock]) -> list[int]:
     for server in servers:
-        server.release(collection.digest, holding.accepted)
-    released = [storage.kept()[0].released for storage in storages]
-    assert all(released)
-    return [one.noise for one in released if one is not None]
+        server.open(collection)
+    upload(servers, blocks)
+    return released(servers, collection)
 
 
 @pytest.mark.parametrize("tier", ["additive", "prio3"])
-def test_servers_put_back_to_an_older_state_draw_the_same_noise_for_the_same_reports_and_no_others(
-    tier: str,
+def test_servers_put_back_to_an_older_state_release_nothing_a_second_time(
+    tier: str, tmp_path: Path
 ) -> None:
-    collection = collection_of(tier=tier, minimum_batch=2, encoding=Encoding.sum(1000))
-    before: list[MemoryStorage] = [MemoryStorage(), MemoryStorage()]
-    reports = blocks_of(collection, bits(5, 900))
-    first = noises(collection, copy.deepcopy(before), reports)
-    assert noises(collection, copy.deepcopy(before), reports) == first
-    # Somebody puts reports of his own in people's places: with the same noise, he would see the difference exactly.
-    others = blocks_of(collection, bits(5, 0), secret=bytes(32))
-    other = noises(collection, copy.deepcopy(before), others)
-    assert all(one != two for one, two in zip(first, other, strict=True))
+    with pytest.raises(InvalidParameter, match="does not remember"):
+        released_again(FileVault, tmp_path, tier)
+
+
+def test_and_servers_that_do_not_know_what_they_released_would(tmp_path: Path) -> None:
+    first, second, other = released_again(Unknowing, tmp_path, "additive")
+    assert first not in (second, other)
 
 
 def empty_blocks(count: int) -> list[pb.UploadSharesRequest]:
@@ -98,7 +122,7 @@ class Watched:
 
 
 def test_messages_that_carry_nothing_do_not_fill_the_memory() -> None:
-    service, watched = ShareService(ShareServer("server-0", KEYRING.server(0))), Watched()
+    service, watched = ShareService(ShareServer("server-0", MemoryVault(KEYRING.server(0)))), Watched()
     service._intake = watched  # type: ignore[assignment]
 
     async def stream() -> AsyncIterator[pb.UploadSharesRequest]:
@@ -112,7 +136,7 @@ def test_messages_that_carry_nothing_do_not_fill_the_memory() -> None:
 
 def test_streams_that_do_not_end_hold_a_bounded_amount_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share_service, "MOST_WAITING", 64 << 10)
-    service, watched = ShareService(ShareServer("server-0", KEYRING.server(0))), Watched()
+    service, watched = ShareService(ShareServer("server-0", MemoryVault(KEYRING.server(0)))), Watched()
     service._intake = watched  # type: ignore[assignment]
     largest = 0
 
@@ -132,7 +156,7 @@ def test_streams_that_do_not_end_hold_a_bounded_amount_together(monkeypatch: pyt
 
 
 def test_a_stream_that_breaks_off_is_not_counted_for_ever() -> None:
-    service = ShareService(ShareServer("server-0", KEYRING.server(0)))
+    service = ShareService(ShareServer("server-0", MemoryVault(KEYRING.server(0))))
 
     async def stream() -> AsyncIterator[pb.UploadSharesRequest]:
         yield empty_blocks(1)[0]
@@ -159,7 +183,7 @@ def test_a_leader_cannot_have_more_reports_verified_at_once_than_fit_into_memory
                 stub.CheckReports,
                 pb.CheckReportsRequest(collection=name, verify_key=bytes(32), positions=positions),
             ),
-            (stub.VoteOnReports, pb.VoteOnReportsRequest(collection=name, positions=positions, holds=bit)),
+            (stub.VoteOnReports, pb.VoteOnReportsRequest(collection=name, positions=positions)),
             (stub.CommitJob, pb.CommitJobRequest(collection=name, positions=positions, accepted=bit)),
         ]
         for method, request in calls:
@@ -177,8 +201,10 @@ def _call(method: Any, request: Any) -> Any:
 class Overflowing(InProcessShareServers):
     """The second server releases an element that makes the sum as large as the field allows."""
 
-    def release(self, collection: Collection, accepted: bytes) -> list[tuple[int, ...]]:
-        first, second = super().release(collection, accepted)
+    def release(
+        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
+    ) -> list[tuple[int, ...]]:
+        first, second = super().release(collection, accepted, signed)
         return [first, tuple((entry + (1 << 126)) % collection.field.modulus for entry in second)]
 
 
@@ -196,7 +222,7 @@ def test_a_leader_that_is_sent_to_ever_new_addresses_lets_old_channels_go() -> N
     collection = collection_of()
 
     async def run() -> int:
-        service = ShareService(ShareServer("server-0", KEYRING.server(0)))
+        service = ShareService(ShareServer("server-0", MemoryVault(KEYRING.server(0))))
         try:
             for port in range(MOST_CHANNELS + 50):
                 service._helpers(collection, [f"127.0.0.1:{port + 1}"])
@@ -242,12 +268,12 @@ def two_faced(
     positions = leader.stored(collection.digest)
     key = leader.verify_key(collection.digest)
     rows = [server.check(collection.digest, key, positions)[1] for server in servers]
-    messages, holds = leader.combine(collection.digest, rows)
+    openings = openings_of(servers, collection)
     held = []
     for server, face in zip(servers, faces, strict=True):
-        server.vote(collection.digest, positions, messages, holds)
+        server.vote(collection.digest, positions, rows)
         server.commit(collection.digest, Job(0, positions, face))
-        held.append(server.seal(collection.digest))
+        held.append(server.seal(collection.digest, None, openings))
     return held
 
 
@@ -262,15 +288,13 @@ def test_a_leader_that_shows_each_helper_another_set_learns_nothing_even_with_th
     some, fewer = np.ones(16, np.bool_), np.ones(16, np.bool_)
     fewer[3] = False
     holdings = two_faced(collection, servers, [some, some, fewer])
-    assert holdings[0] != holdings[2]
-    shares = [
-        server.release(collection.digest, holding.accepted)
-        for server, holding in zip(servers, holdings, strict=True)
-    ]
-    # Where a report is in one helper's sum and not in the other's, its share there hides everything: bucket 3 or, with
-    # shares of all entries, all of them.
-    combined = additive.combined(shares, collection.field.modulus)
-    exact = exact_sums(servers, collection)
-    assert all(abs(entry) > 1 << 40 for entry in (*combined, *exact))
-    # And who compares what the servers count, as every collector of ours does, asks for no release at all.
     assert len({holding.accepted for holding in holdings}) == 2
+    # Who compares what the servers count, as every collector of ours does, asks for no release; and who asks gets none,
+    # because another server has not signed for it.
+    signed = [holding.signature for holding in holdings]
+    for server, holding in zip(servers, holdings, strict=True):
+        with pytest.raises(ShareMismatch, match="no signature of share server"):
+            server.release(collection.digest, holding.accepted, signed)
+    # If they did release: where a report is in one helper's sum and not in the other's, its share there hides everything,
+    # bucket 3 or, with shares of all entries, all of them.
+    assert all(abs(entry) > 1 << 40 for entry in exact_sums(servers, collection))

@@ -21,7 +21,7 @@ from localdp.sharing.blocks import Rows, ShareBlock
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
-from localdp.sharing.prio3_tier import nonces_of
+from localdp.sharing.prio3.prio3 import NONCE_BYTES
 from localdp.sharing.share_server import ShareServer
 from tests.support.shares import bits, blocks_of, collection_of, exact_sums, one_hot, servers_for, upload
 
@@ -140,12 +140,12 @@ def test_answers_that_there_are_not_are_dropped(name: str, lie: str) -> None:
     collection, blocks = honest(name)
     _, _, circuit, lies = CASES[name]
     prio3 = Prio3(circuit, 2)
-    nonces = nonces_of(collection.digest, np.arange(PEOPLE, dtype=np.uint32))
 
     def lying(server: int, rows: Rows, place: int) -> tuple[bytes, bytes]:
         rand = bytes([place + 1]) * prio3.rand_bytes
-        report = prio3.shard(collection.digest, lies[lie], nonces[place].tobytes(), rand)
-        return report.public_share, report.input_shares[server]
+        nonce = rows.public[place, :NONCE_BYTES].tobytes()
+        report = prio3.shard(collection.digest, lies[lie], nonce, rand)
+        return nonce + report.public_share, report.input_shares[server]
 
     check_nothing_moved(name, with_rows(blocks, lying))
 
@@ -169,7 +169,7 @@ def test_servers_that_are_shown_different_joint_randomness_drop_the_report(name:
     def changed(number: int, rows: Rows, place: int) -> tuple[bytes, bytes]:
         public = rows.public[place].copy()
         if number == server:
-            public[40 if server == 0 else 3] ^= 1  # the part of the other server
+            public[NONCE_BYTES + (40 if server == 0 else 3)] ^= 1  # the part of the other server
         return public.tobytes(), rows.inputs[place].tobytes()
 
     check_nothing_moved(name, with_rows(honest(name)[1], changed))
@@ -195,12 +195,38 @@ def test_reports_for_another_task_are_dropped(name: str) -> None:
     check_nothing_moved(name, with_rows(blocks, from_there))
 
 
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("server", [0, 1])
+def test_servers_that_are_shown_different_nonces_drop_the_report(name: str, server: int) -> None:
+    def changed(number: int, rows: Rows, place: int) -> tuple[bytes, bytes]:
+        public = rows.public[place].copy()
+        public[NONCE_BYTES - 1] ^= number == server
+        return public.tobytes(), rows.inputs[place].tobytes()
+
+    check_nothing_moved(name, with_rows(honest(name)[1], changed))
+
+
 @pytest.mark.parametrize("name", ["histogram", "multihot", "vector"])
-def test_a_copy_of_somebody_elses_report_is_dropped(name: str) -> None:
+def test_somebody_elses_report_under_another_nonce_is_dropped(name: str) -> None:
     def copied(number: int, rows: Rows, place: int) -> tuple[bytes, bytes]:
-        return rows.public[place + 1].tobytes(), rows.inputs[place + 1].tobytes()
+        own, theirs = rows.public[place, :NONCE_BYTES], rows.public[place + 1, NONCE_BYTES:]
+        return own.tobytes() + theirs.tobytes(), rows.inputs[place + 1].tobytes()
 
     check_nothing_moved(name, with_rows(honest(name)[1], copied))
+
+
+def test_a_whole_copy_of_a_report_is_one_more_answer_in_its_own_place_and_moves_no_other() -> None:
+    """Who has the shares of all servers knows the answer, and may give it as his own."""
+    collection, blocks = honest("histogram")
+    copies = with_rows(
+        blocks, lambda _, rows, place: (rows.public[place + 1].tobytes(), rows.inputs[place + 1].tobytes())
+    )
+    servers = servers_for(collection)
+    upload(servers, copies)
+    assert agree(servers[0], servers[1:], collection).reports == PEOPLE
+    values = CASES["histogram"][1].copy()
+    values[:: PEOPLE // LIARS] = values[1 :: PEOPLE // LIARS]
+    assert exact_sums(servers, collection) == values.sum(axis=0).tolist()
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -233,7 +259,7 @@ def test_a_report_that_is_sent_again_whatever_is_in_it_counts_once_as_it_came_fi
             UnknownIndex,
         ),
         (
-            {"rows": Rows(np.zeros((PEOPLE, 63), np.uint8), np.zeros((PEOPLE, 9), np.uint8))},
+            {"rows": Rows(np.zeros((PEOPLE, 79), np.uint8), np.zeros((PEOPLE, 9), np.uint8))},
             MalformedReport,
         ),
     ],

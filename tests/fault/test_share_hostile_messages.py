@@ -21,9 +21,10 @@ from parties.shares.service import SERVICE_NAME
 from parties.wire.v1 import share_server_pb2 as pb
 from tests.fault.fuzzing import hostile, noise
 from tests.support.federations import Served, collection_of, parties_of, people, served
+from tests.support.shares import openings_of
 
 PEOPLE = 40
-KEY = bytes(range(32))
+
 NAMED = {
     "INVALID_ARGUMENT",
     "NOT_FOUND",
@@ -50,23 +51,26 @@ def valid(federation: Served) -> dict[str, list[bytes]]:
     packed, yes = pack_positions(positions), np.ones(len(positions), np.bool_)
     block = federation.parties[0].share(collection, Cohort(0, 20))[1]
     sealed = messages.sealed_to_wire(block, "server-1", federation.servers[1].sealing_key.public)
+    key = federation.servers[0].verify_key(name)
+    said = [server.check(name, key, positions)[1].tobytes() for server in federation.servers]
+    openings = map(messages.opening_to_wire, openings_of(federation.servers, collection))
     made: dict[str, Any] = {
-        "DescribeServer": pb.DescribeServerRequest(),
+        "DescribeServer": pb.DescribeServerRequest(collection_id=collection.collection_id),
         "OpenCollection": pb.OpenCollectionRequest(collection=codec.collection_to_wire(collection)),
         "UploadShares": messages.block_to_wire(block),
         "UploadSealed": sealed,
         "AgreeOnReports": pb.AgreeOnReportsRequest(collection=name, addresses=["127.0.0.1:1"]),
-        "CheckReports": pb.CheckReportsRequest(collection=name, verify_key=KEY, positions=packed),
-        "VoteOnReports": pb.VoteOnReportsRequest(
-            collection=name, positions=packed, holds=messages.mask_to_wire(yes)
-        ),
+        "CheckReports": pb.CheckReportsRequest(collection=name, verify_key=key, positions=packed),
+        "VoteOnReports": pb.VoteOnReportsRequest(collection=name, positions=packed, verifiers=said),
         "CommitJob": messages.job_to_wire(name, Job(0, positions, yes)),
+        "GetOpening": pb.GetOpeningRequest(collection=name),
         "SealReports": pb.SealReportsRequest(
-            collection=name, expected=pb.GetHoldingResponse(reports=20, jobs=1)
+            collection=name, expected=pb.GetHoldingResponse(reports=20, jobs=1), openings=openings
         ),
         "GetHolding": pb.GetHoldingRequest(collection=name),
-        "Release": pb.ReleaseRequest(collection=name, accepted=bytes(32)),
+        "Release": pb.ReleaseRequest(collection=name, accepted=bytes(32), signatures=[bytes(64)] * 2),
     }
+    assert set(made) == set(pb.DESCRIPTOR.services_by_name["ShareServerService"].methods_by_name)
     return {method: [message.SerializeToString()] for method, message in made.items()}
 
 

@@ -39,7 +39,6 @@ class Liar(ShareService):
     def __init__(self, server: ShareServer) -> None:
         super().__init__(server)
         self.lie = ""
-        self.released = 0
 
     async def CheckReports(self, request: Any, context: Any) -> Any:  # noqa: N802
         answer = await super().CheckReports(request, context)
@@ -57,6 +56,8 @@ class Liar(ShareService):
         return answer
 
     async def VoteOnReports(self, request: Any, context: Any) -> Any:  # noqa: N802
+        if self.lie == "wrong verifier shares":  # which it would not find to be its own
+            return pb.VoteOnReportsResponse(accepted=b"\xff" * (PEOPLE // 8))
         answer = await super().VoteOnReports(request, context)
         if self.lie == "refuses everything":
             answer.accepted = bytes(len(answer.accepted))
@@ -65,7 +66,7 @@ class Liar(ShareService):
         return answer
 
     async def CommitJob(self, request: Any, context: Any) -> Any:  # noqa: N802
-        if self.lie == "does not commit":
+        if self.lie in ("does not commit", "wrong verifier shares"):
             return pb.CommitJobResponse()
         if self.lie == "commits something else":
             request.accepted = bytes(len(request.accepted))
@@ -76,6 +77,18 @@ class Liar(ShareService):
             return pb.SealReportsResponse()
         return await super().SealReports(request, context)
 
+    async def GetOpening(self, request: Any, context: Any) -> Any:  # noqa: N802
+        answer = await super().GetOpening(request, context)
+        if self.lie == "opened it otherwise":
+            answer.secret = bytes(32)
+        return answer
+
+    async def GetHolding(self, request: Any, context: Any) -> Any:  # noqa: N802
+        answer = await super().GetHolding(request, context)
+        if self.lie == "does not sign":
+            answer.signature = bytes(64)
+        return answer
+
     async def AgreeOnReports(self, request: Any, context: Any) -> Any:  # noqa: N802
         if self.lie == "agrees alone":
             holding = pb.GetHoldingResponse(reports=PEOPLE, accepted=b"mine" * 8, jobs=1, sealed=True)
@@ -83,10 +96,6 @@ class Liar(ShareService):
         if self.lie == "is never done":
             return pb.AgreeOnReportsResponse()
         return await super().AgreeOnReports(request, context)
-
-    async def Release(self, request: Any, context: Any) -> Any:  # noqa: N802
-        self.released += 1
-        return await super().Release(request, context)
 
 
 class Cast:
@@ -121,6 +130,8 @@ HELPERS: dict[str, type[LocalDpError]] = {
     "does not commit": ShareMismatch,
     "commits something else": ShareMismatch,
     "does not seal": ShareMismatch,
+    "opened it otherwise": ShareMismatch,
+    "does not sign": ShareMismatch,
 }
 LEADERS: dict[str, type[LocalDpError]] = {"agrees alone": ShareMismatch, "is never done": DeadlineMissed}
 FINAL = {
@@ -131,6 +142,13 @@ FINAL = {
 
 
 LIES = HELPERS | LEADERS
+SAID = {  # of the one who lies, as far as anybody can know
+    "has nothing": "share server server-1 has not got 40 reports that others have",
+    "wrong verifier shares": "the proofs of 40 reports do not hold",
+    "refuses everything": "share server server-1 refused 40 reports whose proofs hold",
+    "opened it otherwise": "no opening of the collection that share server server-1 signed",
+    "does not sign": "no signature of share server server-1 for this set",
+}
 
 
 @pytest.mark.parametrize(("lie", "error"), LIES.items(), ids=LIES)
@@ -141,9 +159,10 @@ def test_a_lie_is_a_typed_error_releases_nothing_and_is_over_when_it_is_over(
     liar = cast.services[0 if lie in LEADERS else 1]
     collection = collection_of(federation.parties, tier="prio3")
     liar.lie = lie
-    with pytest.raises(error):
+    with pytest.raises(error, match=SAID.get(lie)):
         run_collection(federation.shared, collection, EVERYBODY)
-    assert [service.released for service in cast.services] == [0, 0]
+    assert federation.servers[0].in_progress(collection.digest)
+    assert federation.servers[1].in_progress(collection.digest)
     liar.lie = ""
     if lie in FINAL:
         collection = collection_of(federation.parties, number=1, tier="prio3")

@@ -106,7 +106,7 @@ def troupe() -> Iterator[tuple[Troupe, Served]]:
 
 def oracle(federation: Served, name: str = "analyst") -> SharedOracle:
     """The shared curator on that federation."""
-    return SharedOracle(federation.shared, ONE, KEYRING.source(name))
+    return SharedOracle(federation.shared, ONE, KEYRING.source(name), tier="additive")
 
 
 MOODS: dict[str, type[LocalDpError]] = {
@@ -153,7 +153,7 @@ def test_a_server_that_is_down_is_unreachable_and_names_itself(troupe: tuple[Tro
         closing(RemoteShareServers(federation.remote, dead, 2.0)) as shared,
         pytest.raises(Unreachable, match="server-1"),
     ):
-        SharedOracle(shared, ONE, KEYRING.source("down")).answer(["smoker"])
+        SharedOracle(shared, ONE, KEYRING.source("down"), tier="additive").answer(["smoker"])
     assert [service.released for service in made.services] == [0, 0]
     assert oracle(federation).answer(["smoker"])[0].reports == PEOPLE
 
@@ -188,13 +188,15 @@ def test_after_the_release_nothing_is_taken_and_the_number_stays(troupe: tuple[T
     first = run_collection(federation.shared, collection, Cohort(0, 30))
     with pytest.raises(CollectionClosed):
         federation.shared.contribute(collection, EVERYBODY)
-    accepted = federation.shared.holdings(collection)[0].accepted
-    again = federation.shared.release(collection, accepted)
+    holdings = federation.shared.holdings(collection)
+    accepted, signed = holdings[0].accepted, [holding.signature for holding in holdings]
+    again = federation.shared.release(collection, accepted, signed)
     assert (sum(entries[0] for entries in again) - int(first[0][0])) % PRIME == 0
     with pytest.raises(ShareMismatch):
-        federation.shared.release(collection, b"another set")
-    federation.shared.open(collection)  # changes nothing
-    assert federation.shared.release(collection, accepted) == again
+        federation.shared.release(collection, b"another set", signed)
+    assert federation.shared.open(collection)  # changes nothing, and says that the set is final
+    assert federation.shared.release(collection, accepted, signed) == again
+    assert run_collection(federation.shared, collection, EVERYBODY) == first
 
 
 def test_below_the_minimum_batch_nothing_is_released(troupe: tuple[Troupe, Served]) -> None:
@@ -229,7 +231,7 @@ def test_a_changed_collection_is_another_one_and_unknown_to_the_servers(
     with pytest.raises(UnknownCollection):
         federation.shared.holdings(changed)
     with pytest.raises(UnknownCollection):
-        federation.shared.release(changed, b"")
+        federation.shared.release(changed, b"", [])
 
 
 @pytest.mark.parametrize(

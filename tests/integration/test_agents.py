@@ -106,7 +106,9 @@ def test_the_shared_curator_answers_the_same_over_grpc_and_in_process(
 ) -> None:
     here = InProcessShareServers(twin.parties, share_servers_of(2))
     answers = [
-        SharedOracle(servers, ONE, KEYRING.source("shared", plan.value), plan=plan).answer([query])
+        SharedOracle(servers, ONE, KEYRING.source("shared", plan.value), plan=plan, tier="additive").answer(
+            [query]
+        )
         for servers in (here, simulation.shared)
     ]
     assert answers[0] == answers[1]
@@ -198,7 +200,8 @@ def test_a_million_people_are_counted_at_once_after_loading() -> None:
         started = time.monotonic()
         tally = tally_of(running.parties, request(1), Cohort(0, million))
         seconds = time.monotonic() - started
-        shared = SharedOracle(running.shared, ONE, KEYRING.source("million")).answer(["smoker"])[0]
+        coins = KEYRING.source("million")
+        shared = SharedOracle(running.shared, ONE, coins, tier="additive").answer(["smoker"])[0]
     assert seconds < 2.0  # 0.03 s on an idle core
     twin = tally_of(InProcessLROracle(parties_of(records, 2)), request(1), Cohort(0, million))
     assert tally.reports == twin.reports == million

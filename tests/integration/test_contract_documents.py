@@ -82,7 +82,7 @@ def test_the_protos_break_nothing_that_was_released() -> None:
     ("before", "after"),
     [
         ("uint64 budget_nanonats = 4;", "uint64 budget_nanonats = 14;"),
-        ("uint64 people = 2;", "uint32 people = 2;"),
+        ("uint64 budget_nanonats = 4;", "uint32 budget_nanonats = 4;"),
         ("  bytes request_id = 1;", ""),
         ("rpc Contribute(", "rpc Donate("),
     ],

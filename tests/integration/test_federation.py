@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.errors import InvalidParameter, PolicyRefused, QuorumMissed, Unreachable
+from localdp.errors import InvalidParameter, PolicyRefused, QuorumMissed, TooFewReports, Unreachable
 from localdp.experiments.population import dealt, made_up_people
 from localdp.oracles.shuffler import Promise
 from localdp.randomness.hazmat import SeededSource
 from parties.command.state import State, write_state
+from parties.federated.budgets import Budgets
 from parties.federated.events import Event
 from parties.federated.models import MODELS
 from parties.federation import Federation
@@ -57,7 +58,7 @@ def test_budgets_of_launched_parties_are_what_their_ledgers_say_whoever_asked(tm
         launched.write_addresses(path)
         with Federation.connect(path, insecure_seed=8) as connected:
             connected.oracle("shared", 1).answer(["smoker"])
-            assert not connected.budgets().exact
+            assert connected.budgets() == Budgets({Epsilon.requested(1): 200}, exact=False)
         assert launched.budgets().remaining == {Epsilon.requested(2): 200}
         # A request that fails half way costs those who answered, and nobody else.
         os.kill(launched.process_ids["party-0"], signal.SIGKILL)
@@ -103,8 +104,8 @@ def test_some_of_running_parties_are_charged_alone_and_have_no_part_of_a_shuffle
         with Federation.connect(path) as federation:
             some = federation.of(["party-1", "party-3"])
             assert some.oracle("shared", 1).answer(["smoker"])[0].reports == 100
-            assert federation.budgets().remaining == {Epsilon.requested(2): 100, Epsilon.requested(3): 100}
-            assert some.budgets().remaining == {Epsilon.requested(2): 100}
+            assert federation.budgets().remaining == {Epsilon.requested(1): 100, Epsilon.requested(3): 100}
+            assert some.budgets().remaining == {Epsilon.requested(1): 100}
             assert not some.budgets().exact
             with pytest.raises(InvalidParameter, match="all of its parties"):
                 some.oracle("shuffled", 1)
@@ -162,8 +163,13 @@ def test_who_connects_has_the_same_federation_and_the_same_answers(tmp_path: Pat
             assert connected.parties == launched.parties
             # The same oracles ask under the same identifiers: a party repeats what it said, and charges nothing.
             assert asked(connected, ("local",)) == first[: len(first) // 2]
-            assert connected.budgets().remaining == {Epsilon.requested(8): 200}
+            assert connected.budgets().remaining == {Epsilon.requested(3): 200}
+            assert str(connected.budgets()) == "200 people have at least epsilon 3 left"
             fresh = connected.oracle("shared", 1)
+            assert "answers come with proofs" in fresh.claim.statement()
+            assert "nothing is proved" in connected.oracle("shared", 1, tier="additive").claim.statement()
+            with pytest.raises(TooFewReports, match="nobody was charged"):
+                connected.oracle("shared", 1, minimum_batch=201).answer(["smoker"])
             assert abs(fresh.answer(["smoker"])[0].value - PEOPLE.column("smoker").mean()) < 0.3
             for model in ("exact", "curator"):
                 with pytest.raises(InvalidParameter, match="keep their records to themselves"):
@@ -184,7 +190,9 @@ def test_a_running_shuffler_mixes_for_who_connects(tmp_path: Path) -> None:
             assert oracle.answer(["smoker"])[0].reports == 200
             assert oracle.claim.model == "shuffled"
             (left,) = federation.budgets().remaining
-            assert left < Epsilon.requested(28)  # a single report says more than the mixed ones
+            assert left == Epsilon.requested(
+                10
+            )  # and not 28: a single report says more than the mixed ones
             with pytest.raises(PolicyRefused):
                 federation.oracle("shuffled", 3)
 

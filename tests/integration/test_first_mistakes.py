@@ -229,7 +229,10 @@ def test_a_state_and_a_journal_that_may_not_be_written_are_named(tmp_path: Path)
     with somebody_else(tmp_path):
         server = told(run("share-server", "run", "--name", "s", "--state", state), 1)
         asked = told(run("round", "smoker", "--connect", parties, "--journal", journal), 1)
-    assert f"the share server's state {state} could not be read or written (Permission denied)" in server
+    secrets = f"{state}.secrets"
+    assert (
+        f"the share server's secrets {secrets} could not be read or written (Permission denied)" in server
+    )
     assert f"the journal {journal} could not be read or written (Permission denied)" in asked
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from localdp.sharing import additive
-from localdp.sharing.collection import Contributor
+from localdp.sharing.collection import Collection, Contributor
 from parties.coordinator import Peer
 from parties.shares.collector import RemoteShareServers
 from tests.fault.test_share_kill_nine import uploaded
@@ -23,6 +23,7 @@ from tests.support.processes import COMMAND, Stage, envelope, localdp, read_line
 from tests.support.shares import bits, blocks_of, collection_of
 
 NOBODY: Any = None  # there are no parties here to be asked
+NAMES = ("server-0", "server-1")
 PEOPLE = 40
 ANNOUNCED = 1 << 20  # so many that compiling is worth it
 
@@ -33,7 +34,8 @@ def server(made: Stage, name: str) -> Iterator[tuple[Peer, subprocess.Popen[byte
     process = made.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
     assert process.stdout is not None and process.stderr is not None
     try:
-        yield Peer(name, json.loads(read_line(process))["data"]["address"]), process
+        told = json.loads(read_line(process))["data"]
+        yield Peer(told["name"], told["address"]), process
     finally:
         process.kill()
         process.wait()
@@ -52,20 +54,27 @@ def told(process: subprocess.Popen[bytes], wanted: str, seconds: float) -> str:
     return said
 
 
+def announced(shared: RemoteShareServers) -> Collection:
+    """A collection of many, at servers that are as they say of themselves."""
+    parties, binding = (Contributor("party-0", ANNOUNCED),), shared.bind(bytes(16))
+    return collection_of(tier="prio3", parties=parties, servers=shared.servers, binding=binding)
+
+
 def test_without_a_cache_a_large_collection_is_released_while_the_servers_compile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "empty"))
-    collection = collection_of(tier="prio3", parties=(Contributor("party-0", ANNOUNCED),))
     with ExitStack() as stack:
         made = stack.enter_context(stage(tmp_path))
-        started = [stack.enter_context(server(made, name)) for name in collection.servers]
+        started = [stack.enter_context(server(made, name)) for name in NAMES]
         peers = [peer for peer, _ in started]
         shared = stack.enter_context(closing(RemoteShareServers(NOBODY, peers, 20)))
+        collection = announced(shared)
         shared.open(collection)  # does not wait for the compiler: 20 s would not always suffice
         uploaded(peers, blocks_of(collection, bits(*[1] * PEOPLE)))
         agreed = shared.agree(collection)
-        noisy = additive.combined(shared.release(collection, agreed.accepted))
+        signed = [holding.signature for holding in shared.holdings(collection)]
+        noisy = additive.combined(shared.release(collection, agreed.accepted, signed))
         assert agreed.reports == PEOPLE and abs(noisy[0] - PEOPLE) < 60
         for _, process in started:
             assert "compiling the verification of proofs, streams (1 of 4)" in told(process, "of 4)", 30)
@@ -76,12 +85,12 @@ def test_the_servers_are_done_with_compiling_within_half_a_minute_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "empty"))
-    collection = collection_of(tier="prio3", parties=(Contributor("party-0", ANNOUNCED),))
     with ExitStack() as stack:
         made = stack.enter_context(stage(tmp_path))
-        started = [stack.enter_context(server(made, name)) for name in collection.servers]
+        started = [stack.enter_context(server(made, name)) for name in NAMES]
         peers = [peer for peer, _ in started]
-        stack.enter_context(closing(RemoteShareServers(NOBODY, peers, 20))).open(collection)
+        shared = stack.enter_context(closing(RemoteShareServers(NOBODY, peers, 20)))
+        shared.open(announced(shared))
         for _, process in started:
             told(process, "is compiled", 90)
             assert _cpu_seconds(process.pid) < 30
@@ -100,4 +109,4 @@ def test_without_numba_in_any_process_the_command_answers_with_proofs(
     data = envelope(localdp(tmp_path, "ask", "smoker", *arguments))["data"]
     assert abs(data["count"] - 180) < 80
     assert "answers come with proofs" in data["privacy"]
-    assert data["bytes_moved"] == 600 * 80
+    assert data["bytes_moved"] == 600 * 112

@@ -113,9 +113,11 @@ def test_running_parties_on_a_terminal_show_rounds_budgets_and_who_is_gone(tmp_p
             *("round", "age >= 65", "--connect", str(state), "--journal", "rounds.sqlite"),
             *("--quorum", "0.4", "--deadline", "2s", "--epsilon", "0.5", "--json"),
         )
-        # Who is gone cannot be enrolled: the round is about those who are.
+        # Who is gone cannot be enrolled, and is missing: the file says how many people that are.
         assert envelope(told)["data"]["answered"]["people"] == 30
-        terminal.wait_for(r"age >= 65 +local +0\.5 +1/1 +-?\d\.\d\d ± \d\.\d\d +answered")
+        assert envelope(told)["data"]["missing"]["unreachable"]["people"] == 30
+        terminal.wait_for(r"age >= 65 +local +0\.5 +1/2 +-?\d\.\d\d ± \d\.\d\d +in part")
+        terminal.wait_for("people missing: 30 unreachable")
         os.kill(terminal.process.pid, signal.SIGINT)
         assert terminal.wait() == 0
         assert "stopping" in terminal.text

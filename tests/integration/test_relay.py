@@ -36,7 +36,7 @@ from parties.relay.server import RelayServer
 from parties.relay.service import SERVICE_NAME
 from parties.repeating import Patience
 from parties.serving import KEEPALIVE_OPTIONS
-from parties.shares.collector import RemoteShareServers
+from parties.shares.collector import RemoteShareServers, never
 from parties.shares.service import SERVICE_NAME as SHARE_SERVICE
 from parties.shares.service import ShareService
 from parties.wire.v1 import relay_pb2 as pb
@@ -82,7 +82,10 @@ def test_the_shared_curator_answers_the_same_with_parties_that_dialled_in() -> N
             agents.add(AgentService(one, addresses), one.name, relay.address)
         relay.wait_for(["party-0", "party-1", "party-2"], PATIENCE_SECONDS)
         servers = [Peer(name, address) for name, address in addresses.items()]
-        with closing(relay.parties()) as remote, closing(RemoteShareServers(remote, servers)) as there:
+        with (
+            closing(relay.parties()) as remote,
+            closing(RemoteShareServers(remote, servers, ends=never)) as there,
+        ):
             answers = [
                 SharedOracle(shared, ONE, KEYRING.source("relayed")).answer(["smoker"])
                 for shared in (here, there)

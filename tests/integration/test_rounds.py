@@ -264,8 +264,8 @@ def test_the_command_answers_from_a_quorum_and_goes_on_with_what_it_left_open(tm
     assert (missed["exit_code"], missed["error_code"]) == (4, "quorum_missed")
     data = half["data"]
     assert isinstance(data, dict)
-    assert data["answered"] == {"parties": 2, "people": 20}
-    assert data["missing"] == {"unreachable": {"parties": 2, "people": 20}}
+    assert data["answered"] == {"parties": 2, "people": 20, "unknown": 0}
+    assert data["missing"] == {"unreachable": {"parties": 2, "people": 20, "unknown": 0}}
     assert (data["people"], data["of_answered"]["people"]) == (40, 20)
     assert data["assumption"] == "those who did not answer are missing at random"
     assert spent == [

@@ -18,9 +18,11 @@ from parties.coordinator import Peer
 from parties.shares.collector import RemoteShareServers
 from parties.wire.v1 import share_server_pb2 as pb
 from tests.support.federations import Served, collection_of, parties_of, people, served, share_servers_of
+from tests.support.shares import bound
 
 PEOPLE = 40
 EVERYBODY = Cohort(0, PEOPLE)
+NAMES = ("server-0", "server-1")
 KEYS = tuple(server.sealing_key.public for server in share_servers_of(2))
 
 
@@ -39,7 +41,7 @@ def carrier(federation: Served) -> RemoteShareServers:
 @pytest.mark.parametrize("tier", ["additive", "prio3"])
 def test_carried_shares_give_the_answer_of_uploaded_ones(tier: Tier) -> None:
     parties = parties_of(people(PEOPLE), 2)
-    collection = collection_of(parties, tier=tier, keys=KEYS)
+    collection = collection_of(parties, tier=tier)
     here = InProcessShareServers(parties_of(people(PEOPLE), 2), share_servers_of(2))
     expected = run_collection(here, collection, EVERYBODY)
     with served(parties, wrap_agent=unreachable) as federation, closing(carrier(federation)) as shared:
@@ -49,7 +51,7 @@ def test_carried_shares_give_the_answer_of_uploaded_ones(tier: Tier) -> None:
 
 def test_a_block_that_is_carried_twice_counts_once_and_what_is_changed_is_refused() -> None:
     parties = parties_of(people(PEOPLE), 1)
-    collection = collection_of(parties, keys=KEYS)
+    collection = collection_of(parties)
     with served(parties, wrap_agent=unreachable) as federation, closing(carrier(federation)) as shared:
         shared.open(collection)
         blocks = list(federation.remote.sealed(collection, EVERYBODY))
@@ -75,7 +77,7 @@ def changes(upload: pb.UploadSealedRequest) -> list[pb.UploadSealedRequest]:
 
 def test_what_the_carrier_sees_does_not_hold_the_shares() -> None:
     parties = parties_of(people(PEOPLE), 1)
-    collection = collection_of(parties, keys=KEYS)
+    collection = collection_of(parties)
     with served(parties, wrap_agent=unreachable) as federation:
         seen = b"".join(
             block.SerializeToString() for block in federation.remote.sealed(collection, EVERYBODY)
@@ -89,12 +91,11 @@ def test_what_the_carrier_sees_does_not_hold_the_shares() -> None:
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
-        ({"keys": (KEYS[1], KEYS[0])}, InvalidParameter),
-        ({"keys": (KEYS[0], bytes(32))}, InvalidParameter),
-        ({"keys": ()}, PolicyRefused),
-        ({"keys": KEYS, "minimum_batch": 1}, PolicyRefused),
+        ({"binding": bound(NAMES, keys=(KEYS[1], KEYS[0]))}, InvalidParameter),
+        ({"binding": bound(NAMES, keys=(KEYS[0], bytes(32)))}, InvalidParameter),
+        ({"minimum_batch": 1}, PolicyRefused),
     ],
-    ids=["keys swapped", "a key of its own", "no keys", "a party's policy"],
+    ids=["keys swapped", "a key of its own", "a party's policy"],
 )
 def test_a_coordinator_cannot_have_shares_sealed_to_other_keys(
     changed: dict[str, Any], error: type[LocalDpError]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -14,10 +15,11 @@ import pytest
 
 from localdp.errors import InvalidParameter
 from localdp.sharing import additive
+from localdp.sharing.collection import Collection
 from parties.coordinator import Peer
 from parties.shares.collector import RemoteShareServers
 from tests.fault.test_share_kill_nine import free_port, uploaded
-from tests.support.agents import failed
+from tests.support.agents import failed, succeeded
 from tests.support.processes import COMMAND, PATIENCE_SECONDS, Stage, read_line, stage
 from tests.support.shares import bits, blocks_of, collection_of
 
@@ -55,25 +57,30 @@ def test_servers_that_are_killed_between_the_steps_go_on(tmp_path: Path) -> None
             running(made, "server-1", ports[1], *more[1]) as second,
             closing(RemoteShareServers(NOBODY, peers, 20)) as shared,
         ):
-            seen.append((first, second))
-            assert [key.hex() for key in shared.keys] == [first["key"], second["key"]]
+            binding = shared.bind(bytes(16))
+            assert [key.hex() for key in binding.keys] == [first["key"], second["key"]]
+            seen.append((binding.witnesses, binding.commitment))
             yield shared
 
     with stage(tmp_path) as made:
         with both() as shared:
-            collection = collection_of(keys=shared.keys)
+            collection = collection_of(binding=shared.bind(bytes(16)))
             shared.open(collection)
             uploaded(peers, blocks_of(collection, bits(*[1, 0] * (PEOPLE // 2))))
         with both() as shared:
             uploaded(peers, blocks_of(collection, bits(*[1, 0] * (PEOPLE // 2))))  # again: nothing is new
             agreed = shared.agree(collection)
             assert agreed.reports == PEOPLE
-            released = shared.release(collection, agreed.accepted)
+            released = shared.release(collection, agreed.accepted, signed(shared, collection))
         with both() as shared:
-            assert shared.release(collection, agreed.accepted) == released
+            assert shared.release(collection, agreed.accepted, signed(shared, collection)) == released
             assert set(shared.holdings(collection)) == {agreed}
-    assert len({json.dumps(one) for one in seen}) == 1  # the same keys at every start
+    assert len(set(seen)) == 1  # the same keys at every start
     assert abs(additive.combined(released, collection.field.modulus)[0] - PEOPLE // 2) < 40  # but for 1e-8
+
+
+def signed(shared: RemoteShareServers, collection: Collection) -> list[bytes]:
+    return [holding.signature for holding in shared.holdings(collection)]
 
 
 def test_a_leader_that_knows_its_peers_goes_nowhere_else(tmp_path: Path) -> None:
@@ -85,7 +92,7 @@ def test_a_leader_that_knows_its_peers_goes_nowhere_else(tmp_path: Path) -> None
         running(made, "server-1", other),
         closing(RemoteShareServers(NOBODY, peers, 20)) as shared,
     ):
-        collection = collection_of()
+        collection = collection_of(binding=shared.bind(bytes(16)))
         shared.open(collection)
         with pytest.raises(InvalidParameter, match="where the other servers"):
             shared.agree(collection)
@@ -112,3 +119,33 @@ def test_a_state_of_another_server_or_none_at_all_is_refused(tmp_path: Path) -> 
     assert garbage["error_code"] == "storage_failed"
     wrong = failed(tmp_path, *named, "--name", "server-0", "--peer", "server-1")
     assert wrong["error_code"] == "invalid_parameter"
+
+
+def test_a_new_key_comes_when_it_is_asked_for_and_a_state_without_its_secrets_is_not_used(
+    tmp_path: Path,
+) -> None:
+    with stage(tmp_path) as made:
+        with running(made, "server-0", 0) as before:
+            pass
+        told = succeeded(
+            tmp_path, "share-server", "rotate", "--name", "server-0", "--state", "server-0.state"
+        )
+        with running(made, "server-0", 0) as after:
+            assert after["key"] == told["key"] != before["key"]
+    (tmp_path / "server-0.state.secrets").unlink()
+    gone = failed(tmp_path, "share-server", "run", "--state", "server-0.state", "--name", "server-0")
+    assert gone["error_code"] == "storage_failed" and "move the state away" in gone["message"]
+
+
+def test_a_server_without_a_state_has_another_name_in_every_life(tmp_path: Path) -> None:
+    command = [str(COMMAND), "share-server", "run", "--name", "server-0", "--json"]
+    names = []
+    with stage(tmp_path) as made:
+        for _ in range(2):
+            process = made.popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, bufsize=0)
+            assert process.stdout is not None
+            with process.stdout:
+                names.append(json.loads(read_line(process))["data"]["name"])
+                process.kill()
+                process.wait()
+    assert len(set(names)) == 2 and all(re.fullmatch(r"server-0~[0-9a-f]{8}", name) for name in names)

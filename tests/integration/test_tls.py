@@ -9,7 +9,7 @@ import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,7 @@ class Deployment:
 def share_server(made: Stage, name: str) -> Iterator[Peer]:
     """`localdp share-server run` as a process."""
     collectors = ["--collector", "analyst", "--collector", "mallory"]
-    options = ["--name", name, "--tls", f"keys/{name}", *collectors, "--json"]
+    options = ["--name", name, "--tls", f"keys/{name}", "--state", f"{name}.state", *collectors, "--json"]
     command = [str(COMMAND), "share-server", "run", *options]
     process = made.popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, bufsize=0)
     assert process.stdout is not None
@@ -192,18 +192,18 @@ def test_an_identity_goes_with_running_parties(tmp_path: Path) -> None:
     assert failed(tmp_path, "ask", "smoker", "--identity", "keys")["error_code"] == "invalid_parameter"
 
 
-def collection() -> Collection:
+def collection(servers: RemoteShareServers, name: bytes = bytes(16)) -> Collection:
     contributors = (Contributor("clinic", PEOPLE),)
-    servers = ("server-0", "server-1")
-    counts = Encoding.count()
-    return Collection(bytes(16), "smoker", counts, ONE, NoisePlan.EACH_SERVER, servers, contributors, 2)
+    counts, plan = Encoding.count(), NoisePlan.EACH_SERVER
+    binding = servers.bind(name)
+    return Collection(name, "smoker", counts, ONE, plan, servers.servers, contributors, 2, binding)
 
 
-async def uploaded(server: Peer, identity: Identity) -> int | grpc.RpcError:
+async def uploaded(server: Peer, identity: Identity, asked: Collection) -> int | grpc.RpcError:
     rows = Rows(np.zeros((PEOPLE, 0), np.uint8), np.zeros((PEOPLE, 8), np.uint8))
 
     async def blocks() -> AsyncIterator[list[ShareBlock]]:
-        yield [ShareBlock(collection().digest, "clinic", EVERYBODY, rows)]
+        yield [ShareBlock(asked.digest, "clinic", EVERYBODY, rows)]
 
     async with open_aio_channel(server.address, identity) as channel:
         return (await upload([channel], blocks(), 10))[0]
@@ -215,11 +215,12 @@ def test_nobody_uploads_shares_in_the_name_of_another_party(deployment: Deployme
         closing(deployment.parties(analyst)) as parties,
         closing(RemoteShareServers(parties, deployment.servers, 20, analyst)) as servers,
     ):
-        servers.open(collection())
-        failure = asyncio.run(uploaded(deployment.servers[0], deployment.identity("mallory")))
+        asked = collection(servers, b"another's name!!")
+        servers.open(asked)
+        failure = asyncio.run(uploaded(deployment.servers[0], deployment.identity("mallory"), asked))
         assert isinstance(failure, grpc.RpcError)
         assert isinstance(error_of(failure, "server-0"), PolicyRefused)
-        counted = asyncio.run(uploaded(deployment.servers[0], deployment.identity("clinic")))
+        counted = asyncio.run(uploaded(deployment.servers[0], deployment.identity("clinic"), asked))
         assert counted == PEOPLE
 
 
@@ -241,7 +242,7 @@ def test_a_party_uploads_to_no_other_role_than_the_share_server_that_it_chose(
         closing(RemoteParties([Peer("clinic", address)], 20, analyst)) as parties,
         closing(RemoteShareServers(parties, deployment.servers, 20, analyst)) as servers,
     ):
-        asked = replace(collection(), collection_id=b"swapped servers!")
+        asked = collection(servers, b"swapped servers!")
         servers.open(asked)
         with pytest.raises(Unreachable):
             servers.contribute(asked, EVERYBODY)
@@ -254,17 +255,18 @@ def test_a_collection_is_released_for_whoever_opened_it(deployment: Deployment) 
         closing(deployment.parties(analyst)) as parties,
         closing(RemoteShareServers(parties, deployment.servers, 20, analyst)) as servers,
     ):
-        servers.open(collection())
+        asked = collection(servers, b"whoever opens it")
+        servers.open(asked)
         with closing(
             RemoteShareServers(parties, deployment.servers, 20, deployment.identity("mallory"))
         ) as others:
-            others.open(collection())  # changes nothing
+            others.open(asked)  # changes nothing
             with pytest.raises(PolicyRefused):
-                others.agree(collection())
+                others.agree(asked)
             with pytest.raises(PolicyRefused):
-                others.release(collection(), bytes(32))
+                others.release(asked, bytes(32), [])
         with pytest.raises(TooFewReports):
-            servers.agree(collection())
+            servers.agree(asked)
 
 
 def test_only_named_collectors_open_collections(deployment: Deployment) -> None:
@@ -272,9 +274,10 @@ def test_only_named_collectors_open_collections(deployment: Deployment) -> None:
     with (
         closing(deployment.parties(clinic)) as parties,
         closing(RemoteShareServers(parties, deployment.servers, 20, clinic)) as servers,
-        pytest.raises(PolicyRefused),
     ):
-        servers.open(collection())
+        asked = collection(servers)
+        with pytest.raises(PolicyRefused):
+            servers.open(asked)
 
 
 def test_collectors_are_named_where_they_show_certificates(tmp_path: Path) -> None:
@@ -288,13 +291,15 @@ def test_nobody_leads_a_collection_but_its_first_server(deployment: Deployment) 
         closing(deployment.parties(analyst)) as parties,
         closing(RemoteShareServers(parties, deployment.servers, 20, analyst)) as servers,
     ):
-        servers.open(collection())
-    name = collection().digest
+        asked = collection(servers)
+        servers.open(asked)
+    name = asked.digest
     positions = pack_positions(np.arange(2, dtype=np.uint32))
     calls = {
         "CheckReports": pb.CheckReportsRequest(collection=name, verify_key=bytes(32), positions=positions),
-        "VoteOnReports": pb.VoteOnReportsRequest(collection=name, positions=positions, holds=b"\xc0"),
+        "VoteOnReports": pb.VoteOnReportsRequest(collection=name, positions=positions),
         "CommitJob": pb.CommitJobRequest(collection=name, positions=positions, accepted=b"\xc0"),
+        "GetOpening": pb.GetOpeningRequest(collection=name),
         "SealReports": pb.SealReportsRequest(collection=name),
     }
     for who in ("analyst", "clinic", "server-1"):
@@ -321,7 +326,14 @@ def test_an_agent_off_loopback_does_not_start_without_certificates(tmp_path: Pat
 def test_a_share_server_off_loopback_does_not_start_without_certificates(tmp_path: Path) -> None:
     arguments = ["share-server", "run", "--name", "server-0", "--listen"]
     assert "loopback" in failed(tmp_path, *arguments, "0.0.0.0:0")["message"]
+    assert "loopback" in failed(tmp_path, *arguments, "0.0.0.0:0", "--state", "state")["message"]
     assert failed(tmp_path, *arguments, "7001")["error_code"] == "invalid_parameter"
+
+
+def test_a_share_server_with_a_certificate_does_not_start_without_a_state(tmp_path: Path) -> None:
+    succeeded(tmp_path, "keys", "init", "keys", "--names", "server-0")
+    told = failed(tmp_path, "share-server", "run", "--name", "server-0", "--tls", "keys/server-0")
+    assert told["error_code"] == "invalid_parameter" and "needs --state" in told["message"]
 
 
 def test_an_agent_that_dials_charges_to_the_name_that_its_coordinator_has_proved(

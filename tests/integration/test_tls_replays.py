@@ -137,7 +137,7 @@ def test_a_round_shows_an_identity_and_is_charged_to_its_name(clinics: Clinics) 
     assert [len(clinics.history(agent=name)) for name in AGENTS] == before
     # The same question is the same round, gone on with: under another identity it is answered.
     told = succeeded(clinics.directory, *ask_round("analyst"))
-    assert told["answered"] == {"parties": 2, "people": 2 * PEOPLE} and told["missing"] == {}
+    assert told["answered"] == {"parties": 2, "people": 2 * PEOPLE, "unknown": 0} and told["missing"] == {}
     for name, rows in zip(AGENTS, before, strict=True):
         assert clinics.history(rows, name) == [("analyst", COST)]
     without = [part for part in ask_round("") if part not in ("--identity", "keys/")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -24,11 +26,13 @@ from parties.repeating import Patience
 from parties.revocation import Revocations
 from parties.revocation_list import REVOKED, revoke
 from parties.wire.v1 import witness_pb2 as pb
+from parties.witness import client as module
 from parties.witness.client import RemoteWitness
 from parties.witness.heads import Head, Witness, public_key_of
 from parties.witness.record import WitnessRecord
 from parties.witness.service import SERVICE_NAME, WitnessService
 from tests.support.federations import Loopback, loopback
+from tests.support.ledgers import Clock
 
 KEYS = {name: Ed25519PrivateKey.from_private_bytes(name.encode().ljust(32)) for name in ("north", "south")}
 ONCE = Patience(attempts=1)
@@ -123,6 +127,31 @@ def test_a_witness_that_is_away_or_is_not_the_pinned_one_is_told(tmp_path: Path)
             north.countersign(head(1), None)
 
 
+class Hangs(WitnessService):
+    """Takes what it is given, and never answers."""
+
+    async def Countersign(self, request: Any, context: Any) -> Any:  # noqa: N802
+        await asyncio.sleep(30)
+
+
+def test_a_witness_that_hangs_is_waited_for_briefly_and_then_left_alone_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PROMPT_SECONDS", 0.3)
+    clock = Clock()
+    with witness_at(tmp_path / "w", Hangs) as (peer, key), client(peer, key=key, clock=clock) as north:
+        assert north.latest() is None
+        began = time.monotonic()
+        with pytest.raises(Unreachable, match="in time"):
+            north.countersign(head(1), None)
+        assert 0.2 < time.monotonic() - began < 5  # and not 10
+        for ask in (north.latest, lambda: north.countersign(head(1), None)):
+            with pytest.raises(Unreachable, match="did not answer"):
+                ask()
+        clock.now += module.PAUSE_SECONDS
+        assert north.latest() is None
+
+
 # Witnesses that lie.
 
 
@@ -159,6 +188,26 @@ class SaysYes(WitnessService):
 
     async def Countersign(self, request: Any, context: Any) -> Any:  # noqa: N802
         return pb.CountersignResponse(countersigned=pb.CountersignedHead(head=request.head))
+
+
+class BeginsAnew(WitnessService):
+    """Has another key in every answer, each of which is a good one."""
+
+    async def LatestHead(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self._record.signer = Ed25519PrivateKey.generate()
+        return await super().LatestHead(request, context)
+
+
+def test_a_witness_has_the_key_that_it_shows_first(tmp_path: Path) -> None:
+    with witness_at(tmp_path / "w") as (peer, key), client(peer) as north:
+        assert (north.key, north.named) == (None, False)
+        north.countersign(head(1), None)
+        assert (north.key, north.named) == (key, False)
+        assert north.latest() == head(1)
+    with witness_at(tmp_path / "anew", BeginsAnew) as (peer, _), client(peer) as north:
+        assert north.latest() is None
+        with pytest.raises(InvalidParameter, match="pinned"):
+            north.latest()
 
 
 @pytest.mark.parametrize("liar", [ForgetsInAnswers, Replays, Inflates, SaysYes])

@@ -75,7 +75,7 @@ def local() -> StatisticalQueryOracle:
 
 def shared() -> StatisticalQueryOracle:
     servers = InProcessShareServers([party_of(PEOPLE)], servers_of(2))
-    return SharedOracle(servers, ONE, KEYRING.source("plans shared"))
+    return SharedOracle(servers, ONE, KEYRING.source("plans shared"), tier="additive")
 
 
 def curator() -> StatisticalQueryOracle:

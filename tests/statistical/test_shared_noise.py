@@ -141,7 +141,9 @@ def test_the_oracle_has_the_same_law(plan: NoisePlan) -> None:
     people = population(20)
     truth = int(people.column("smoker").sum())
     federation = InProcessShareServers(parties_of(people, 2), servers_of(2))
-    oracle = SharedOracle(federation, ONE, KEYRING.source("shared noise", plan.value), plan=plan)
+    oracle = SharedOracle(
+        federation, ONE, KEYRING.source("shared noise", plan.value), plan=plan, tier="additive"
+    )
     counts = [oracle.answer(["smoker"])[0].count for _ in range(500)]
     measured = np.array([round(count) - truth for count in counts], np.int64)
     assert follows(measured, exact_law(plan, servers=2))

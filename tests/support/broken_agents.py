@@ -9,6 +9,13 @@ from localdp.accounting.ledger import MemoryLedger
 from localdp.oracles.party import Party
 from parties.agent.service import AgentService
 from parties.agent.work import WorkLimits
+from tests.support.broken_budget_agents import (
+    ChargesForTelling,
+    HasNoBudgets,
+    TellsFinely,
+    TellsNothing,
+    TellsTheLimit,
+)
 from tests.support.broken_holders import (
     BUDGET,
     PEOPLE,
@@ -164,4 +171,9 @@ BROKEN_AGENTS = (
     _service("C35", WaitsForReaders),
     _service("C35", RefusesReaders),
     _service("C35", CutsAnswersShort),
+    _party("C36", TellsTheLimit),
+    _party("C36", TellsNothing),
+    _party("C36", ChargesForTelling),
+    _service("C36", TellsFinely),
+    _service("C36", HasNoBudgets),
 )

@@ -23,14 +23,16 @@ from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.share_server import ShareServer
+from localdp.sharing.vault import MemoryVault
 from parties.agent.service import SERVICE_NAME as AGENT_SERVICE
 from parties.agent.service import AgentService
 from parties.coordinator import Peer, RemoteParties
 from parties.identity import Identity
 from parties.serving import start_server
-from parties.shares.collector import RemoteShareServers
+from parties.shares.collector import RemoteShareServers, never
 from parties.shares.service import SERVICE_NAME as SHARE_SERVICE
 from parties.shares.service import ShareService
+from tests.support.shares import bound
 
 KEYRING = Keyring.insecurely_seeded(20)
 BUDGET = Epsilon.requested(20)
@@ -68,7 +70,7 @@ def parties_of(records: Records, count: int, keyring: Keyring = KEYRING) -> list
 
 def share_servers_of(count: int, keyring: Keyring = KEYRING) -> list[ShareServer]:
     """Share servers, as the simulation would make them."""
-    return [ShareServer(f"server-{number}", keyring.server(number)) for number in range(count)]
+    return [ShareServer(f"server-{number}", MemoryVault(keyring.server(number))) for number in range(count)]
 
 
 def request(number: int = 0, query: str = "smoker", epsilon: Epsilon = ONE, resolution: int = 1) -> Request:
@@ -88,7 +90,10 @@ def collection_of(holders: Sequence[Party], number: int = 0, **changes: Any) -> 
         "parties": tuple(Contributor(one.name, one.people) for one in holders),
         "minimum_batch": 2,
     }
-    return Collection(**{**fields, **changes})
+    fields |= changes
+    if "binding" not in fields:
+        fields["binding"] = bound(fields["servers"], fields["collection_id"], KEYRING)
+    return Collection(**fields)
 
 
 class Loopback:
@@ -165,5 +170,7 @@ def served(
         ]
         peers = [Peer(name, address) for name, address in addresses.items()]
         remote = stack.enter_context(closing(RemoteParties(agents, timeout_seconds)))
-        shared = stack.enter_context(closing(RemoteShareServers(remote, peers, timeout_seconds)))
+        shared = stack.enter_context(
+            closing(RemoteShareServers(remote, peers, timeout_seconds, ends=never))
+        )
         yield Served(list(parties), machines, remote, shared, addresses, threads)

@@ -43,10 +43,23 @@ class Clock:
         self.now += days * SECONDS_PER_DAY
 
 
+class Ticking(Clock):
+    """Stands in for the module `time` of a process that sleeps, in seconds since 1970."""
+
+    def time(self) -> float:
+        """What time it is."""
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Time passes."""
+        self.now += seconds
+
+
 class FaithfulWitness:
     """A witness in the same process, that may be away."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: bytes | None = None, *, named: bool = False) -> None:
+        self.key, self.named = key, named
         self._heads: list[Head] = []
         self.away = False
         self.calls = 0
@@ -62,6 +75,9 @@ class FaithfulWitness:
         self._require_here()
         require_follows(self._heads[-1] if self._heads else None, head, after)
         self._heads.append(head)
+
+    def close(self) -> None:
+        """It stays where it is for the next one who asks."""
 
     def _require_here(self) -> None:
         if self.away:

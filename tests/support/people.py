@@ -8,6 +8,7 @@ from localdp.experiments.population import dealt, made_up_people
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
 from localdp.sharing.share_server import ShareServer
+from localdp.sharing.vault import MemoryVault
 
 KEYRING = Keyring.insecurely_seeded(2026)
 ONE = Epsilon.requested(1)
@@ -37,4 +38,4 @@ def parties_of(records: Records, count: int, budget: Epsilon = PLENTY) -> list[P
 
 def servers_of(count: int) -> list[ShareServer]:
     """Share servers with their secrets from the tests' keyring."""
-    return [ShareServer(f"server-{number}", KEYRING.server(number)) for number in range(count)]
+    return [ShareServer(f"server-{number}", MemoryVault(KEYRING.server(number))) for number in range(count)]

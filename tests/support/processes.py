@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 COMMAND = Path(sys.executable).with_name("localdp")
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,7 +102,15 @@ def end(pid: int) -> None:
 
 
 def localdp(directory: Path, *arguments: str, seconds: float = 60.0) -> subprocess.CompletedProcess[str]:
-    """Run the command line to its end."""
+    """Run the command line to its end, in a process that has everything loaded."""
+    with stage(directory) as made:
+        return nursery().run(made, arguments, seconds)
+
+
+def localdp_afresh(
+    directory: Path, *arguments: str, seconds: float = 60.0
+) -> subprocess.CompletedProcess[str]:
+    """The same from the very start, as a shell does it."""
     with stage(directory) as made:
         return subprocess.run(
             [str(COMMAND), *arguments],
@@ -109,6 +121,74 @@ def localdp(directory: Path, *arguments: str, seconds: float = 60.0) -> subproce
             timeout=seconds,
             check=False,
         )
+
+
+class Nursery:
+    """The process that forks itself for commands (`tests/support/command_nursery.py`)."""
+
+    def __init__(self) -> None:
+        self._jobs, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.support.command_nursery", str(theirs.fileno())],
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """It ends when nobody can ask it any more."""
+        self._jobs.close()
+        self._process.wait(PATIENCE_SECONDS)
+
+    def run(
+        self, made: Stage, arguments: Sequence[str], seconds: float
+    ) -> subprocess.CompletedProcess[str]:
+        """Run one command to its end."""
+        job = {
+            "arguments": arguments,
+            "environment": made.environment,
+            "directory": str(made.directory),
+            "user": os.geteuid(),
+        }
+        reading, writing = os.pipe()
+        with (
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+            os.fdopen(reading, "rb", 0) as told,
+        ):
+            with os.fdopen(writing, "wb") as telling:
+                handles = [out.fileno(), err.fileno(), telling.fileno()]
+                socket.send_fds(self._jobs, [json.dumps(job).encode()], handles)
+            code = _exit_code(told, seconds)
+            return subprocess.CompletedProcess([*arguments], code, _text(out), _text(err))
+
+
+@functools.cache
+def nursery() -> Nursery:
+    """One for all tests of this process."""
+    return Nursery()
+
+
+def _exit_code(told: IO[bytes], seconds: float) -> int:
+    """Of a command that says its process id, and then how it ended."""
+    pid = int(told.readline())
+    ready, _, _ = select.select([told], [], [], seconds)
+    if not ready:
+        end(pid)
+    code = int(told.readline())
+    if not ready:
+        raise subprocess.TimeoutExpired("localdp", seconds)
+    return code
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()
 
 
 def envelope(result: subprocess.CompletedProcess[str]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from localdp.sharing.prio3.batch.verification import BlockState, BlockVerifier, 
 from localdp.sharing.prio3.circuit import Gadget, Univariate, Vector
 from localdp.sharing.prio3.fields import FIELD64, FIELD128
 from localdp.sharing.prio3.flp import AnyCircuit
+from tests.unit.sharing.prio3.protocol import EVERY_WAY, Way
 from tests.vectors import naive_prio3, prio3_vectors
 from tests.vectors.naive_prio3 import Naive
 from tests.vectors.prio3_vectors import VARIABLE, named, names, own, published, published_directory, which
@@ -183,9 +184,9 @@ def test_a_block_of_reports_does_what_the_vector_says(name: str, compiled: bool)
         assert getattr(replay, order[operation])(server) == success
 
 
-@BOTH
+@EVERY_WAY
 @pytest.mark.parametrize("name", BATCHED)
-def test_a_block_of_measurements_is_sharded_as_the_vector_says(name: str, compiled: bool) -> None:
+def test_a_block_of_measurements_is_sharded_as_the_vector_says(name: str, way: Way) -> None:
     vector = named(name)
     steps = [step for step in vector["operations"] if step["operation"] == "shard" and step["success"]]
     sharded = {step.get("report_index", 0) for step in steps}
@@ -194,7 +195,7 @@ def test_a_block_of_measurements_is_sharded_as_the_vector_says(name: str, compil
         rows([bytes.fromhex(report[key]) for report in reports], length)
         for key, length in (("nonce", 16), ("rand", prio3.rand_bytes))
     ]
-    sharder = BlockSharder(prio3, bytes.fromhex(vector["ctx"]), compiled=compiled)
+    sharder = BlockSharder(prio3, bytes.fromhex(vector["ctx"]), **way)
     public, inputs = sharder.shard([report["measurement"] for report in reports], *coins)
     assert [row.tobytes().hex() for row in public] == [report["public_share"] for report in reports]
     for j, matrix in enumerate(inputs):

@@ -35,7 +35,7 @@ def test_it_agrees_with_a_set_of_people(seed: int, split: float) -> None:
         assert coverage.missing(asked).tolist() == missing
         assert coverage.covers(asked) == (not missing)
         added = cohort(choice, split)
-        coverage.add(added, PEOPLE)
+        coverage.add(added)
         covered.update(int(person) for person in added.lanes())
         assert coverage.covers(added)
 
@@ -43,7 +43,7 @@ def test_it_agrees_with_a_set_of_people(seed: int, split: float) -> None:
 def test_ranges_that_touch_are_one() -> None:
     coverage = Coverage()
     for person in [3, 1, 2, 0, 7, 5, 6, 4]:
-        coverage.add(Cohort(person, person + 1), PEOPLE)
+        coverage.add(Cohort(person, person + 1))
     assert coverage._edges == [0, 8]
     assert coverage.missing(EVERYBODY).tolist() == list(range(8, PEOPLE))
 
@@ -58,7 +58,7 @@ def test_what_one_more_person_takes_does_not_grow_with_how_many_there_are() -> N
         coverage, began = Coverage(), time.perf_counter()
         for person in np.random.default_rng(1).permutation(people).tolist():
             coverage.missing(Cohort(person, person + 1))
-            coverage.add(Cohort(person, person + 1), people)
+            coverage.add(Cohort(person, person + 1))
         return time.perf_counter() - began
 
     few, many = (min(seconds(people) for _ in range(3)) for people in (1_000, 16_000))

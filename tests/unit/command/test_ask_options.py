@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -10,8 +12,9 @@ from typer.testing import CliRunner
 
 from localdp.oracles import shared
 from localdp.sharing.collection import Collection
-from parties.command import ask
+from parties.command.ask import AskOptions
 from parties.command.main import app
+from parties.command.main import ask as command
 
 
 def asked(*options: str) -> tuple[int, dict[str, Any]]:
@@ -38,8 +41,17 @@ def test_a_minimum_batch_goes_with_the_shared_model_alone(model: str) -> None:
 @pytest.mark.usefixtures("nothing_is_launched")
 def test_a_batch_of_more_people_than_there_are_is_refused_before_anybody_pays() -> None:
     code, told = asked("--model", "shared", "--people", "100", "--minimum-batch", "101")
-    assert (code, told["error_code"]) == (2, "invalid_parameter")
-    assert told["message"] == "--minimum-batch 101 is more than the 100 people that there are"
+    assert (code, told["error_code"]) == (1, "too_few_reports")
+    assert told["message"].startswith("a minimum batch of 101 is more than the 100 people who are asked")
+
+
+def test_every_door_to_running_parties_wants_proofs_unless_told_otherwise() -> None:
+    """The third one, `Federation.connect`, in tests/integration/test_federation.py."""
+    proved = shared.default_tier(simulated=False)
+    assert proved == "prio3"
+    assert signature(command).parameters["tier"].default.value == proved
+    assert {one.name: one.default for one in fields(AskOptions)}["tier"] == proved
+    assert signature(shared.SharedOracle).parameters["tier"].default == proved
 
 
 @pytest.mark.parametrize("batch", ["0", "-1", "1.5", "all"])
@@ -63,4 +75,4 @@ def test_the_batch_reaches_the_collection(monkeypatch: pytest.MonkeyPatch) -> No
     few = ("--model", "shared", "--tier", "additive", "--people", "40", "--parties", "2")
     for options in ((), ("--minimum-batch", "40")):
         assert asked(*few, *options)[0] == 0
-    assert seen == [ask.DEFAULT_BATCH, 40]
+    assert seen == [shared.MINIMUM_BATCH, 40]

@@ -21,6 +21,7 @@ from localdp.oracles.shared import SharedOracle
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomness.hazmat import SeededSource
 from localdp.sharing.share_server import ShareServer
+from localdp.sharing.vault import MemoryVault
 
 KEYS = Keyring.insecurely_seeded(1)
 ONE = Epsilon.requested(1)
@@ -65,9 +66,11 @@ def test_fewer_answers_have_a_larger_standard_error() -> None:
 
 def test_shares_of_the_missing_are_not_counted() -> None:
     some = parties()
-    servers = [ShareServer(f"server-{number}", KEYS.server(number)) for number in range(2)]
+    servers = [ShareServer(f"server-{number}", MemoryVault(KEYS.server(number))) for number in range(2)]
     large = Epsilon.requested(2)
-    oracle = SharedOracle(FaultyShareServers(some, servers, MISSING), large, SeededSource(3))
+    oracle = SharedOracle(
+        FaultyShareServers(some, servers, MISSING), large, SeededSource(3), tier="additive"
+    )
     answer = oracle.answer(["smoker"])[0]
     assert answer.reports == 36
     assert spent(some) == [[large.nanonats], [0], *[[large.nanonats]] * 3]
@@ -83,12 +86,12 @@ def test_all_who_refuse_are_counted_and_nobody_has_paid(late: frozenset[int]) ->
         for number in poor:
             some[number].ledger = MemoryLedger(some[number].people, Epsilon.requested("0.5"))
         faulty = Faulty(frozenset({1}), late)
-        servers = [ShareServer(f"server-{number}", KEYS.server(number)) for number in range(2)]
+        servers = [ShareServer(f"server-{number}", MemoryVault(KEYS.server(number))) for number in range(2)]
         lr, shares = FaultyLROracle(some, faulty), FaultyShareServers(some, servers, faulty)
         oracle = (
             LocalOracle(lr, ONE, SeededSource(2))
             if model == "local"
-            else SharedOracle(shares, ONE, SeededSource(2))
+            else SharedOracle(shares, ONE, SeededSource(2), tier="additive")
         )
         with pytest.raises(BudgetExhausted):
             oracle.answer(["smoker"])

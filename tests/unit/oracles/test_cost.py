@@ -134,9 +134,10 @@ def test_charges_and_messages_have_a_price() -> None:
 
 
 def test_shares_cost_by_tier_servers_and_encoding() -> None:
-    one = collection_of(parties_of(people(10), 1))
+    holders = parties_of(people(10), 1)
+    one = collection_of(holders)
     proven = replace(one, tier="prio3")
-    three = replace(one, servers=("server-0", "server-1", "server-2"))
+    three = collection_of(holders, servers=("server-0", "server-1", "server-2"))
     wide = replace(proven, encoding=Encoding.histogram(64), query="age")
     costs = [share_work(each, compiled=True).person for each in (one, three, proven, wide)]
     assert costs == sorted(costs) and costs[0] < costs[-1]

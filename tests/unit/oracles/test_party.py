@@ -23,6 +23,7 @@ from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
 from tests.support.people import KEYRING, ONE, party_of, population
+from tests.support.shares import bound
 
 PEOPLE = 400
 EVERYBODY = Cohort(0, PEOPLE)
@@ -141,6 +142,7 @@ def collection_of(party: Party, **changes: object) -> Collection:
         ("server-0", "server-1"),
         (Contributor(party.name, party.people),),
         10,
+        bound(("server-0", "server-1")),
     )
     return replace(standard, **changes)  # type: ignore[arg-type]
 

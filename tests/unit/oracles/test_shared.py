@@ -46,7 +46,7 @@ def test_both_tiers_have_the_same_law() -> None:
 
 
 def test_the_bytes_of_a_round_are_those_of_its_reports() -> None:
-    for tier, size in (("additive", 16), ("prio3", 80)):
+    for tier, size in (("additive", 16), ("prio3", 112)):
         oracle = SharedOracle(shared(), QUIET, KEYRING.source(tier), tier=tier)  # type: ignore[arg-type]
         oracle.answer(["smoker"])
         assert oracle.cost.bytes_moved == PEOPLE * size
@@ -62,8 +62,7 @@ def collection_for(servers: InProcessShareServers, minimum: int = 2) -> Collecti
         servers.servers,
         servers.contributors,
         minimum,
-        "additive",
-        servers.keys,
+        servers.bind(bytes(16)),
     )
 
 
@@ -78,6 +77,30 @@ def test_below_the_minimum_batch_there_is_no_answer() -> None:
     servers = shared()
     with pytest.raises(TooFewReports):
         run_collection(servers, collection_for(servers, PEOPLE), Cohort(0, PEOPLE - 1))
+
+
+class Never(InProcessShareServers):
+    """Nobody may be asked."""
+
+    def open(self, collection: Collection) -> bool:
+        raise AssertionError("a collection was opened")
+
+
+@pytest.mark.parametrize("cohort", [None, Cohort(0, PEOPLE - 1)])
+def test_a_batch_that_cannot_be_full_is_refused_before_anybody_is_asked(cohort: Cohort | None) -> None:
+    some = parties_of(population(PEOPLE), 3)
+    people = PEOPLE if cohort is None else cohort.stop
+    oracle = SharedOracle(
+        Never(some, servers_of(2)), QUIET, KEYRING.source("few"), minimum_batch=people + 1, cohort=cohort
+    )
+    for view in (oracle, oracle.in_rounds(2)):
+        for ask in (view.answer, view.plan):
+            with pytest.raises(TooFewReports, match=f"{people} people who are asked; nobody was charged"):
+                ask(["smoker"])
+        with pytest.raises(TooFewReports):
+            view.answer_vectors(["region"])
+    assert not any(party.ledger.spent().any() for party in some)
+    assert oracle.cost.epsilon_per_person.nanonats == 0
 
 
 class Lying(InProcessShareServers):
@@ -104,7 +127,9 @@ def test_a_vector_is_one_collection_and_all_its_entries_are_right_but_for_noise(
 
 
 def test_the_claim_says_what_a_malicious_party_can_do() -> None:
-    bare = SharedOracle(shared(), QUIET, KEYRING.source("claims")).claim.statement()
-    proved = SharedOracle(shared(), QUIET, KEYRING.source("claims"), tier="prio3").claim.statement()
+    bare = SharedOracle(shared(), QUIET, KEYRING.source("claims"), tier="additive").claim.statement()
+    proved = SharedOracle(
+        shared(), QUIET, KEYRING.source("claims")
+    ).claim.statement()  # unless told otherwise
     assert "A malicious party can spoil the sum: nothing is proved." in bare
     assert "A malicious party can answer falsely for its own people, each entry in its range" in proved

@@ -13,11 +13,11 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
-from localdp.accounting.promised import MemoryPromiseLedger
+from localdp.accounting.promised import MemoryPromiseLedger, Outlay
 from localdp.accounting.shuffling import largest_local
 from localdp.cohorts import Asked, Cohort, Split
 from localdp.domains import Records
-from localdp.errors import BudgetExhausted, PolicyRefused, TooFewReports
+from localdp.errors import BudgetExhausted, PolicyRefused, RequestExpired, TooFewReports
 from localdp.oracles.lr import InProcessLROracle
 from localdp.oracles.party import Draw, Party, Request
 from localdp.oracles.policy import Policy
@@ -250,3 +250,35 @@ def test_a_party_that_begins_to_answer_by_content_is_not_mixed_any_more() -> Non
     with pytest.raises(PolicyRefused):
         counted(mixer, asked(1), everybody)
     assert (holder.ledger.spent() == spent).all()
+
+
+class KnowsNamesAlone(MemoryPromiseLedger):
+    """One that knows a request by its name, and not by what was mixed under it."""
+
+    def charge(self, outlay: Outlay) -> None:
+        super().charge(replace(outlay, reports=b""))
+
+
+def after_restores(ledger: MemoryPromiseLedger) -> list[int]:
+    """What one request tells, asked again after each of three restores of one of its parties; all that is answered."""
+    promise, seen = Promise(ONE, requests=1), list[int]()
+    parties = [party(0, PEOPLE.slice(0, 500)), party(1, PEOPLE.slice(500, 2000))]
+    mixer = Shuffler(InProcessLROracle(parties), SeededSource(1), promise, ledger)
+    for _ in range(4):
+        for _ in range(2):
+            seen.append(counted(mixer, asked(0), Cohort(0, 2000)))
+        restored = parties[1]  # a backup knows nothing of the request, and another epoch has other coins
+        restored.ledger = MemoryLedger(restored.people, PLENTY)
+        restored.enter(restored.epoch.next(restored.records))
+    return seen
+
+
+def test_a_request_is_not_mixed_anew_after_one_of_its_parties_was_restored() -> None:
+    totals = ONE, Fraction(1)
+    told = after_restores(KnowsNamesAlone(*totals))
+    assert len(set(told)) > 1 and told[0::2] == told[1::2]  # four draws for the price of one
+    ledger = MemoryPromiseLedger(*totals)
+    with pytest.raises(RequestExpired, match="new request") as refused:
+        after_restores(ledger)
+    assert "party-1" not in str(refused.value)
+    assert (ledger.spent("party-1", 1500)[0] == ONE.nanonats).all()

@@ -170,7 +170,7 @@ def test_whoever_may_not_ask_is_not_admitted_and_may_be_told_what_could_be_asked
     policy = Policy(largest_epsilon=BUDGET, aggregators=frozenset({"analyst"}), private_description=private)
     holder = Party("party-0", people(4), KEYRING.party(0), MemoryLedger(4, BUDGET), policy)
     agent, admitted = AgentService(holder, {}), set[str]()
-    for method in ("Describe", "Randomize", "Quote", "Contribute", "ContributeSealed"):
+    for method in ("Describe", "Randomize", "Quote", "Contribute", "ContributeSealed", "Budgets"):
         analyst, mallory = cast("Any", Context("analyst")), cast("Any", Context("mallory"))
         agent.admit(method, analyst)
         with suppress(PolicyRefused):

@@ -16,6 +16,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, LocalDpError, RequestExpired, RolledBack, StorageFailed
 from parties.agent import backup as module
+from parties.agent import lost
 from parties.agent.backup import make_backup, restore
 from parties.agent.ledger import SqliteLedger
 from parties.agent.mark import MarkFile, mark_path
@@ -143,8 +144,9 @@ def test_the_loss_is_right_through_any_number_of_restores(agent: Agent, tmp_path
     restore(agent.path, "clinic", first, charge_loss=True)  # of total 2: two nats are lost
     assert agent.spent() == [4] * PEOPLE
     agent.charge(5)
-    assert agent.restore(charge_loss=True) == NAT * 2  # of total 3: requests 4 and 5
-    assert agent.spent() == [5] * PEOPLE
+    # Of total 3: requests 4 and 5 are lost.  That request 3 is not, nobody can know: the two have parted at total 2.
+    assert agent.restore(charge_loss=True) == NAT * 3
+    assert agent.spent() == [6] * PEOPLE
 
 
 # Branches: what was restored from one backup at a declared loss does not go on from another one.
@@ -184,8 +186,9 @@ def test_a_backup_of_another_branch_is_charged_all_that_was_charged_since_they_p
 def test_a_restore_that_compares_totals_of_branches_is_caught(
     agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_is_comparable", lambda *arguments: True)
+    monkeypatch.setattr(lost, "is_comparable", lambda *arguments: True)
     _, second = branched(agent, tmp_path)
+    agent.path.unlink()
     assert restore(agent.path, "clinic", second).loss == Epsilon(0)  # three nats of everybody are forgotten
 
 
@@ -225,6 +228,85 @@ def test_entries_above_the_mark_of_a_backup_are_not_set_against_what_was_answere
     ward(agent, 1, 4)
     assert agent.restore(charge_loss=True) == NAT
     assert agent.spent()[1] == 3
+
+
+# Old copies of the whole state, which were put back and run: the mark is one of the fork.
+
+
+def forked(agent: Agent, directory: Path, *numbers: int) -> None:
+    """A copy of the state, then one nat and a backup, one nat more; then the copy comes back, and these are charged."""
+    shutil.copytree(agent.state, directory / "copy")
+    agent.charge(3)
+    agent.backup()  # total 3
+    agent.charge(4)
+    shutil.rmtree(agent.state)
+    (directory / "copy").rename(agent.state)
+    agent.charge(*numbers)  # on a total of 2
+
+
+@pytest.mark.parametrize("numbers", [(5,), (5, 6), (5, 6, 7)], ids=["as much", "more", "much more"])
+def test_a_backup_is_not_restored_over_an_old_copy_that_was_run_unless_the_owner_declares_the_loss(
+    agent: Agent, tmp_path: Path, numbers: tuple[int, ...]
+) -> None:
+    forked(agent, tmp_path, *numbers)
+    answered = NAT * len(numbers)
+    for options in ({}, {"charge_loss": True}, {"loss": Epsilon(answered.nanonats - 1)}):
+        with pytest.raises(InvalidParameter, match=rf"old copy.*--loss EPSILON.*at least {answered}\b"):
+            agent.restore(**options)
+    assert agent.spent() == [2 + len(numbers)] * PEOPLE
+    agent.restore(loss=answered + NAT)  # and what was charged after the backup, which nobody else can know
+    assert agent.spent() == [4 + len(numbers)] * PEOPLE
+
+
+def test_a_restore_that_only_compares_totals_of_a_fork_is_caught(
+    agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lost, "parting_of", lambda *arguments: None)
+    forked(agent, tmp_path, 5, 6)
+    agent.restore(charge_loss=True)
+    assert agent.spent() == [4] * PEOPLE  # and 5 are true, or 6
+
+
+def test_where_the_ledger_of_an_old_copy_is_lost_too_all_that_it_has_ever_charged_may_be_lost(
+    agent: Agent, tmp_path: Path
+) -> None:
+    forked(agent, tmp_path)
+    with agent.open() as ledger:
+        ledger.open_epoch(b"2" * 16, b"pin")
+    agent.path.unlink()
+    with pytest.raises(InvalidParameter, match=r"old copy.*at least 2\b"):
+        agent.restore(charge_loss=True)
+    assert agent.restore(loss=NAT * 2) == NAT * 2
+
+
+def test_where_it_has_charged_as_much_as_the_backup_the_owner_is_asked(
+    agent: Agent, tmp_path: Path
+) -> None:
+    forked(agent, tmp_path, 5)
+    agent.path.unlink()
+    with pytest.raises(InvalidParameter, match=r"may be of an old copy.*--loss EPSILON"):
+        agent.restore(charge_loss=True)
+    assert agent.restore(loss=NAT * 2) == NAT * 2
+
+
+def test_an_old_copy_that_was_put_back_and_not_run_does_not_stand_for_the_mark(
+    agent: Agent, tmp_path: Path
+) -> None:
+    forked(agent, tmp_path)
+    for options in ({}, {"charge_loss": True}):
+        with pytest.raises(InvalidParameter, match=r"old copy.*--loss EPSILON"):
+            agent.restore(**options)
+    assert agent.restore(loss=NAT) == NAT  # what was charged after the backup
+    assert agent.spent() == [4] * PEOPLE
+
+
+def test_where_only_the_mark_is_left_and_nobody_was_charged_since_nothing_is_charged(agent: Agent) -> None:
+    agent.backup()
+    with agent.open() as ledger:
+        ledger.open_epoch(b"2" * 16, b"pin")
+    agent.path.unlink()
+    assert agent.restore() == Epsilon(0)
+    assert agent.spent() == [2] * PEOPLE
 
 
 def test_a_loss_that_makes_no_sense_is_refused_and_the_state_stays(agent: Agent) -> None:

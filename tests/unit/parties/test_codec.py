@@ -16,6 +16,7 @@ from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain
 from localdp.errors import InvalidParameter, LocalDpError
 from localdp.oracles.party import Request
 from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.sharing.binding import MOST_SECONDS, Binding
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import PLANS
@@ -49,23 +50,33 @@ ENCODINGS = st.sampled_from(
         Encoding.vector(3, 7, 5),
     ]
 )
-COLLECTIONS = st.builds(
-    Collection,
-    st.binary(min_size=16, max_size=16),
-    st.just("smoker"),
-    ENCODINGS,
-    EPSILONS,
-    st.sampled_from(PLANS),
-    st.lists(NAMES, min_size=2, max_size=5, unique=True).map(tuple),
-    st.lists(
-        st.builds(Contributor, NAMES, st.integers(0, 10**6)),
-        min_size=1,
-        max_size=4,
-        unique_by=lambda c: c.name,
-    ).map(tuple),
-    st.integers(1, 2**63),
-    st.sampled_from(["prio3", "additive"]),
-    st.just(()),
+KEYS = st.binary(min_size=32, max_size=32)
+
+
+def _binding(servers: int) -> st.SearchStrategy[Binding]:
+    keys = st.lists(KEYS, min_size=servers, max_size=servers).map(tuple)
+    return st.builds(Binding, keys, keys, KEYS, st.integers(1, MOST_SECONDS))
+
+
+COLLECTIONS = st.lists(NAMES, min_size=2, max_size=5, unique=True).flatmap(
+    lambda servers: st.builds(
+        Collection,
+        st.binary(min_size=16, max_size=16),
+        st.just("smoker"),
+        ENCODINGS,
+        EPSILONS,
+        st.sampled_from(PLANS),
+        st.just(tuple(servers)),
+        st.lists(
+            st.builds(Contributor, NAMES, st.integers(0, 10**6)),
+            min_size=1,
+            max_size=4,
+            unique_by=lambda c: c.name,
+        ).map(tuple),
+        st.integers(1, 2**63),
+        _binding(len(servers)),
+        st.sampled_from(["prio3", "additive"]),
+    )
 )
 SCHEMA = Schema(
     {
@@ -125,6 +136,10 @@ def _collection(**changes: Any) -> collection_pb2.Collection:
         "servers": ["a", "b"],
         "parties": [collection_pb2.Contributor(name="p", people=2)],
         "minimum_batch": 2,
+        "keys": [bytes(32), b"1" * 32],
+        "witnesses": [bytes(32), b"2" * 32],
+        "commitment": b"3" * 32,
+        "ends": 1 << 40,
     }
     return collection_pb2.Collection(**{**fields, **changes})
 
@@ -143,8 +158,17 @@ def _collection(**changes: Any) -> collection_pb2.Collection:
         {"encoding": _encoding(kind=collection_pb2.ENCODING_KIND_VECTOR, length=(1 << 20) + 1)},
         {"tier": collection_pb2.TIER_UNSPECIFIED},
         {"tier": 77},
+        {"keys": []},
         {"keys": [bytes(32)]},
         {"keys": [bytes(32), bytes(33)]},
+        {"witnesses": []},
+        {"witnesses": [bytes(32)] * 3},
+        {"witnesses": [bytes(32), bytes(31)]},
+        {"commitment": b""},
+        {"commitment": bytes(33)},
+        {"ends": 0},
+        {"ends": (1 << 40) + 1},
+        {"ends": 2**64 - 1},
         {"tolerated": 2},
         {"epsilon_nanonats": 0},
         {"epsilon_nanonats": 2**64 - 1},

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.sharing.vault import MemoryVault
 from parties.durable import BUSY_SECONDS, open_synced, transaction
 from parties.rounds.storage import Storage
 from parties.shares.storage import SqliteStorage
@@ -21,7 +22,7 @@ OPENED: dict[str, Callable[[Path], sqlite3.Connection]] = {
     "the piece itself": open_synced,
     "an agent's ledger": lambda path: sqlite_ledger(path, 3, Epsilon.requested(1))._file,
     "a coordinator's journal": lambda path: Storage(path).file,
-    "a share server's state": lambda path: SqliteStorage(path, "server-0")._file,
+    "a share server's state": lambda path: SqliteStorage(path, "server-0", MemoryVault(bytes(32)))._file,
 }
 
 

@@ -17,10 +17,11 @@ from localdp.experiments.datasets import synthetic
 from localdp.experiments.population import made_up_people
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.randomness.hazmat import SeededSource
+from parties.federated.budgets import Budgets
 from parties.federated.events import Event
 from parties.federated.models import MODELS
 from parties.federated.watching import WatchedOracle
-from parties.federation import Budgets, Federation
+from parties.federation import Federation
 
 PEOPLE = made_up_people(300, SeededSource(1))
 
@@ -85,8 +86,10 @@ def test_budgets_say_how_many_people_have_how_much_left() -> None:
 
 def test_budgets_can_be_read_and_say_where_they_come_from() -> None:
     left = Budgets({Epsilon.requested("0.5"): 2, Epsilon.requested(1): 4000}, exact=False)
-    assert str(left) == (
-        "2 people have epsilon 0.5 left; 4,000 people have epsilon 1 left, as far as this federation has asked"
+    assert str(left) == "2 people have at least epsilon 0.5 left; 4,000 people have at least epsilon 1 left"
+    silent = Budgets({}, False, at_most={Epsilon.requested(3): 7}, away=("south",))
+    assert str(silent) == (
+        "7 people have at most epsilon 3 left, as far as this coordinator asked; nothing is known of party south"
     )
 
 

@@ -18,6 +18,7 @@ from parties.agent.entries import (
     Loss,
     Settings,
     Upgrade,
+    Witnessed,
     cost_of,
     from_bytes,
     kind_of,
@@ -29,11 +30,13 @@ CONTENTS: list[Content] = [
     Charge(b"r" * 32, b"pin", Cohort(0, 5), Epsilon(7), "one-bit of smoker", "Zoë", "key-1", epoch=3),
     Charge(b"", b"", SPLIT, Epsilon(0), "", epoch=0),
     EpochOpened(4, b"i" * 16, b"pin"),
+    EpochOpened(4, b"i" * 16, b"pin", clock=5),
     EpochEnded(4),
     Settings('budget 4, policy "ä"\n'),
     Checkpoint(b"d" * 32, 1 << 70, 5),
     Loss(Epsilon(1 << 60), "a lost disk"),
     Upgrade(1, 4, b"h" * 32),
+    Witnessed(b"k" * 32),
 ]
 
 
@@ -46,7 +49,7 @@ def test_what_is_written_is_read_back(content: Content) -> None:
 
 
 def test_the_kinds_are_all_there_are() -> None:
-    assert len({kind_of(content) for content in CONTENTS}) == 7
+    assert len({kind_of(content) for content in CONTENTS}) == 8
 
 
 @pytest.mark.parametrize("content", CONTENTS, ids=kind_of)
@@ -55,7 +58,7 @@ def test_a_field_that_is_missing_of_another_type_or_too_much_is_refused(content:
     for name in data:
         without = {key: value for key, value in data.items() if key != name}
         for changed in (without, *({**data, name: value} for value in (None, [1], -1, 1.5, True))):
-            if changed == {**data} or (name == "split" and not changed.get("split")):
+            if changed == {**data} or (name in ("split", "clock") and not changed.get(name)):
                 continue
             with pytest.raises(StorageFailed):
                 from_bytes(1, kind, json.dumps(changed, sort_keys=True, separators=(",", ":")).encode())

@@ -10,7 +10,7 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from localdp.errors import BudgetExhausted, PolicyRefused, RequestExpired
+from localdp.errors import BudgetExhausted, PolicyRefused, RequestExpired, StorageFailed, UnknownIndex
 from parties.agent.entries import EpochEnded, EpochOpened, Loss, Settings
 from parties.agent.ledger import SqliteLedger
 from tests.support.ledgers import NAT, Clock, charge, entries_in, sqlite_ledger
@@ -145,3 +145,23 @@ def test_the_head_moves_with_every_entry(ledger: SqliteLedger) -> None:
     heads.append(ledger.head)
     assert [entries for entries, _ in heads] == [0, 1, 2, 3]
     assert len({link for _, link in heads}) == 4
+
+
+def test_whoever_was_charged_stays_among_the_people_and_newcomers_have_lost_what_everybody_has(
+    path: Path, ledger: SqliteLedger
+) -> None:
+    ledger.charge_everybody(NAT, "lost")
+    with closing(opened(path, PEOPLE + 2)) as other:
+        other.charge(charge(1, Cohort(PEOPLE, PEOPLE + 1)))
+    assert ledger.spent().tolist() == [NAT.nanonats] * PEOPLE
+    with pytest.raises(UnknownIndex):
+        ledger.charge(charge(2, Cohort(0, PEOPLE + 1)))  # they are people of the next epoch
+    with pytest.raises(StorageFailed, match="more people than the party's 6"):
+        ledger.open_epoch(FIRST, b"pin")
+    with pytest.raises(StorageFailed, match="more people than the party's 6"):
+        opened(path)
+    ledger.speak_for(PEOPLE + 2)
+    assert ledger.spent().tolist() == [NAT.nanonats] * PEOPLE + [2 * NAT.nanonats, NAT.nanonats]
+    assert ledger.charge(charge(1, Cohort(0, PEOPLE + 2)))
+    assert ledger.spent().tolist() == [2 * NAT.nanonats] * (PEOPLE + 2)
+    ledger.open_epoch(FIRST, b"pin")

@@ -36,7 +36,7 @@ class Shelf:
 def test_what_is_dropped_is_read_again_and_is_the_same() -> None:
     shelf = Shelf()
     shelf.charges = {b"%d" % number: [charge(number, Cohort(0, number + 1))] for number in range(50)}
-    remembered = Remembered(shelf, PEOPLE, most_bytes=20_000)
+    remembered = Remembered(shelf, most_bytes=20_000)
     for _ in range(2):
         for number in range(30):
             taken = remembered.get(b"%d" % number)
@@ -48,7 +48,7 @@ def test_what_is_dropped_is_read_again_and_is_the_same() -> None:
 
 def test_what_is_kept_is_not_read_again() -> None:
     shelf = Shelf()
-    remembered = Remembered(shelf, PEOPLE, most_bytes=1 << 20)
+    remembered = Remembered(shelf, most_bytes=1 << 20)
     assert remembered.get(b"new") is None and remembered.get(b"new") is None
     assert shelf.loads == 1
     taken = Taken("", 1)
@@ -58,11 +58,11 @@ def test_what_is_kept_is_not_read_again() -> None:
 
 
 def test_bytes_follow_what_is_added() -> None:
-    remembered = Remembered(Shelf(), 8_000_000, most_bytes=1 << 30)
+    remembered = Remembered(Shelf(), most_bytes=1 << 30)
     taken = Taken("", 1)
     remembered[b"a"] = taken
     small = remembered._bytes
-    taken.add(charge(1, Cohort(0, 10, Split(bytes(16), 2, 0))), 8_000_000)
+    taken.add(charge(1, Cohort(7_999_990, 8_000_000, Split(bytes(16), 2, 0))))
     remembered[b"a"] = taken
     assert remembered._bytes > small + 2 * 1_000_000  # a bit for each person, twice
 

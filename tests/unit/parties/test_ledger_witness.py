@@ -10,9 +10,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from localdp.cohorts import Cohort
-from localdp.errors import BudgetExhausted, RolledBack, Unreachable
+from localdp.errors import BudgetExhausted, InvalidParameter, RolledBack, Unreachable
 from parties.agent import countersigning
 from parties.agent import ledger as module
+from parties.agent.entries import Witnessed
 from parties.agent.ledger import SqliteLedger
 from parties.witness import record as record_module
 from parties.witness.heads import Head, Witness, sign_step
@@ -52,6 +53,24 @@ def test_what_was_not_countersigned_is_charged_and_not_answered_also_when_it_is_
         witness.away = False
         assert not ledger.charge(charge(1, EVERYBODY))
         assert witness.latest() == Head("clinic", *ledger.head)
+
+
+def test_while_a_charge_waits_for_the_witness_nobody_else_is_charged_or_told_that_they_would_be(
+    tmp_path: Path,
+) -> None:
+    witness = FaithfulWitness()
+    with opened(tmp_path / "ledger", witness) as ledger:
+        witness.away = True
+        for number in range(10):
+            with pytest.raises(Unreachable):
+                ledger.charge(charge(number, EVERYBODY))
+            with pytest.raises(Unreachable):
+                ledger.require(charge(10 + number, EVERYBODY))
+        assert ledger.spent().tolist() == [NAT.nanonats] * PEOPLE  # by the first alone
+        witness.away = False
+        ledger.require(charge(1, EVERYBODY))
+        assert ledger.charge(charge(1, EVERYBODY))
+        assert not ledger.charge(charge(0, EVERYBODY))
 
 
 def test_a_witness_that_is_away_at_the_end_does_not_keep_a_ledger_from_closing(
@@ -100,11 +119,57 @@ def test_a_ledger_above_its_witness_is_one_that_crashed(tmp_path: Path) -> None:
         assert witness.latest() == Head("clinic", *ledger.head)
 
 
+# Its key: that of the first one, unless the owner names another.
+
+KEY, OTHER = b"k" * 32, b"o" * 32
+
+
+def test_a_witness_with_another_key_than_the_first_is_refused_until_the_owner_names_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "ledger"
+    with opened(path, FaithfulWitness(KEY)) as ledger:
+        ledger.charge(charge(1, EVERYBODY))
+    with pytest.raises(InvalidParameter, match=r"another key.*witness\.public_key"):
+        opened(path, FaithfulWitness(OTHER))
+    with opened(path, FaithfulWitness(KEY)), opened(path, FaithfulWitness(OTHER, named=True)):
+        pass
+    with pytest.raises(InvalidParameter, match="another key"):
+        opened(path, FaithfulWitness(KEY))
+    with opened(path, FaithfulWitness(OTHER)):
+        pass
+    keys = [entry.content.key for entry in entries_in(path) if isinstance(entry.content, Witnessed)]
+    assert keys == [KEY, OTHER]
+
+
+def test_an_old_copy_does_not_start_with_a_new_witness_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").mkdir()
+    with opened(tmp_path / "state" / "ledger", FaithfulWitness(KEY)):
+        shutil.copytree(tmp_path / "state", tmp_path / "old")
+    with pytest.raises(InvalidParameter, match="another key"):
+        opened(tmp_path / "old" / "ledger", FaithfulWitness(OTHER))
+    monkeypatch.setattr(countersigning, "require_pinned", lambda *arguments: None)
+    with opened(tmp_path / "old" / "ledger", FaithfulWitness(OTHER)):
+        pass  # what the test would miss without the key
+
+
+def test_a_checkpoint_does_not_lose_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WORTH_A_CHECKPOINT", 0)
+    with opened(tmp_path / "ledger", FaithfulWitness(KEY)) as ledger:
+        ledger.charge(charge(1, EVERYBODY))
+    with pytest.raises(InvalidParameter, match="another key"):
+        opened(tmp_path / "ledger", FaithfulWitness(OTHER))
+
+
 # Copies of one agent.
 
 
 class RecordedWitness:
     """A real witness's record in this process, by the rule that is given."""
+
+    key, named = None, False
 
     def __init__(self, record: WitnessRecord) -> None:
         self._record = record

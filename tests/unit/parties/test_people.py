@@ -11,11 +11,12 @@ from localdp.errors import InvalidParameter, InvalidRecord, StorageFailed
 from localdp.oracles.party import Party, Request
 from localdp.randomizers.one_bit import binary_randomized_response
 from parties.agent.config import load_config
-from parties.agent.people import Numbers
+from parties.agent.people import Meaning, Numbers
 from parties.agent.state import init_storage, ledger_to_read, publish
 from tests.support.agents import party_of
 
 KEY = bytes(32)
+PERSON = Meaning("north", "person", "patient")
 CONFIG = """
 name = "north"
 data.path = "p.csv"
@@ -137,7 +138,7 @@ def test_a_changed_meaning_is_told_before_anybody_is_charged(tmp_path: Path) -> 
 
 def numbered(ledger: Path, key: bytes, identifiers: list[str]) -> list[int]:
     """The numbers of these people, written down."""
-    numbers = Numbers(ledger, key, "person")
+    numbers = Numbers(ledger, key, PERSON)
     found = numbers(identifiers).tolist()
     with closing(sqlite3.connect(ledger)) as file, file:
         numbers.write(file)
@@ -159,7 +160,7 @@ def test_another_key_knows_nobody(tmp_path: Path) -> None:
 
 
 def test_who_has_published_meanwhile_is_noticed(tmp_path: Path) -> None:
-    late = Numbers(tmp_path / "ledger", KEY, "person")
+    late = Numbers(tmp_path / "ledger", KEY, PERSON)
     late(["x"])
     numbered(tmp_path / "ledger", KEY, ["y"])
     with (

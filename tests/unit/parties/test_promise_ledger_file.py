@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import stat
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.promised import Outlay
 from localdp.cohorts import Cohort, Split
-from localdp.errors import BudgetExhausted, InvalidParameter, StorageFailed
+from localdp.errors import BudgetExhausted, InvalidParameter, RequestExpired, StorageFailed
 from parties.shuffler.ledger import SqlitePromiseLedger
 
 PARTS = (("north", Cohort(0, 4)), ("south", Cohort(2, 9, Split(bytes(range(16)), 3, 1))))
@@ -39,6 +40,28 @@ def test_what_was_promised_outlives_the_process(tmp_path: Path) -> None:
         ledger.charge(outlay(1))
         with pytest.raises(BudgetExhausted):
             ledger.charge(outlay(2))
+
+
+def test_which_reports_were_mixed_outlives_the_process(tmp_path: Path) -> None:
+    with closing(opened(tmp_path)) as ledger:
+        ledger.charge(replace(outlay(0), reports=b"these"))
+    with closing(opened(tmp_path)) as ledger:
+        ledger.charge(replace(outlay(0), reports=b"these"))
+        with pytest.raises(RequestExpired):
+            ledger.charge(replace(outlay(0), reports=b"those"))
+
+
+def test_a_file_that_does_not_say_which_reports_were_mixed_keeps_what_was_promised(tmp_path: Path) -> None:
+    with closing(opened(tmp_path)) as ledger:
+        ledger.charge(replace(outlay(0), reports=b"these"))
+    with closing(sqlite3.connect(tmp_path / "promised")) as file:
+        file.execute("ALTER TABLE promised DROP COLUMN reports")  # as the version before made it
+    for number in (1, 2):
+        with closing(opened(tmp_path, 30)) as ledger:
+            ledger.charge(replace(outlay(number), reports=b"others"))
+            assert ledger.spent("north", 1).tolist() == [[10 + 10 * number], [3 + 3 * number]]
+            with pytest.raises(RequestExpired):
+                ledger.charge(replace(outlay(0), reports=b"these"))
 
 
 def test_a_total_that_was_lowered_counts_what_was_spent_before(tmp_path: Path) -> None:

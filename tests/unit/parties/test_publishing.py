@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from localdp.cohorts import Cohort
-from localdp.errors import InvalidRecord, RequestExpired, StorageFailed
+from localdp.errors import InvalidRecord, RequestExpired, StorageFailed, Unreachable
 from parties.agent.config import AgentConfig, load_config
 from parties.agent.epochs import opened_epoch
 from parties.agent.state import (
@@ -24,6 +25,7 @@ from parties.agent.state import (
 )
 from tests.support.agents import write_agent
 from tests.support.federations import request
+from tests.support.ledgers import FaithfulWitness
 
 EVERYBODY = Cohort(0, 40)
 
@@ -109,6 +111,42 @@ def test_newcomers_are_asked_in_the_next_epoch(config: AgentConfig, state: Agent
     state.party.randomize(request(2), Cohort(0, 41))
     spent = state.party.ledger.spent()
     assert len(spent) == 41 and spent[40] < spent[0]
+
+
+def with_a_newcomer(config: AgentConfig) -> None:
+    """The table has one person more, and is published."""
+    with config.data.open("a") as table:
+        table.write("p40,True,50\r\n")
+    publish(config)
+
+
+def test_an_agent_whose_witness_is_away_enters_the_epoch_and_answers_when_it_is_back(
+    config: AgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    witness = FaithfulWitness()
+    monkeypatch.setattr("parties.agent.state.witness_of", lambda config, secrets: witness)
+    with closing(AgentState(config)) as state:
+        with_a_newcomer(config)
+        witness.away = True
+        state.refresh()
+        with pytest.raises(Unreachable):
+            state.party.randomize(request(1), Cohort(0, 41))
+        witness.away = False
+        state.refresh()
+        state.party.randomize(request(1), Cohort(0, 41))
+        assert state.party.people == 41 and len(state.party.ledger.spent()) == 41
+
+
+def test_two_processes_enter_an_epoch_whichever_of_them_charges_the_newcomer(config: AgentConfig) -> None:
+    with closing(AgentState(config)) as one, closing(AgentState(config)) as other:
+        with_a_newcomer(config)
+        other.refresh()
+        other.party.randomize(request(1), Cohort(40, 41))
+        one.refresh()
+        assert one.party.epoch.number == 2
+        one.party.randomize(request(2), Cohort(0, 41))
+        assert one.party.ledger.spent().tolist() == other.party.ledger.spent().tolist()
+        assert one.party.ledger.spent()[40] == 2 * one.party.ledger.spent()[0]
 
 
 def test_a_table_that_cannot_be_read_is_not_published_by_hand(config: AgentConfig) -> None:

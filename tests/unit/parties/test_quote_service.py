@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import grpc
@@ -53,7 +54,7 @@ def told(agent: AgentService, message: Any, caller: str = "analyst", seconds: fl
 
 
 def collection(party: Party, **changes: Any) -> Any:
-    return codec.collection_to_wire(collection_of([party], keys=KEYS, **changes))
+    return codec.collection_to_wire(collection_of([party], **changes))
 
 
 @pytest.mark.parametrize("kind", ["randomize", "contribute", "contribute_sealed"])
@@ -86,8 +87,8 @@ def test_shares_for_servers_that_the_party_does_not_know_are_not_granted() -> No
 
 def test_sealed_shares_are_granted_only_if_the_party_knows_the_keys() -> None:
     agent, party, _ = agent_of()
-    without = codec.collection_to_wire(collection_of([party]))
-    sealed = pb.ContributeSealedRequest(collection=without, cohort=EVERYBODY)
+    agent._peers = {name: replace(peer, key=None) for name, peer in agent._peers.items()}
+    sealed = pb.ContributeSealedRequest(collection=collection(party), cohort=EVERYBODY)
     assert told(agent, pb.QuoteRequest(contribute_sealed=sealed))[0] == "PERMISSION_DENIED"
 
 

@@ -19,7 +19,7 @@ from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.local_hashing import OptimalLocalHashing
 from localdp.randomizers.one_bit import OneBitRandomizer
 from parties.rounds.journal import Journal
-from parties.rounds.plan import Headcount, Plan, Quorum, planned
+from parties.rounds.plan import Headcount, Plan, Quorum, in_words, planned
 from parties.rounds.roster import Enrolled
 from parties.rounds.storage import Storage
 
@@ -151,6 +151,37 @@ def test_a_quorum_is_exact(fraction: str, of: str, asked: Headcount, needed: int
     enough = Headcount(needed, needed)
     assert quorum.met(enough, asked)
     assert not quorum.met(Headcount(needed - 1, needed - 1), asked)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "answered", "met"),
+    [
+        ("1", Headcount(2, 20), False),
+        ("0.7", Headcount(2, 20), False),
+        ("0.6", Headcount(2, 20), True),
+        ("0.6", Headcount(2, 11), False),
+    ],
+)
+def test_where_a_number_is_unknown_the_parties_count_as_well(
+    fraction: str, answered: Headcount, met: bool
+) -> None:
+    """Three parties, 20 people, and one party of which nobody knows how many it has."""
+    assert Quorum.of_text(fraction).met(answered, Headcount(3, 20, 1)) is met
+    assert Quorum.of_text(fraction).met(answered, Headcount(3, 20)) is (answered.people >= 12)
+
+
+def test_a_party_of_unknown_size_is_in_the_plan_and_in_what_is_missing(journal: Journal) -> None:
+    known, unknown = Enrolled("north", "here", 3, bytes(32)), Enrolled("south", "there", 0, b"")
+    plan = planned(plan_of().request, None, HALF, [unknown, known])
+    journal.begin(plan)
+    assert journal.plan(plan.round_id) == plan
+    assert (plan.asked, plan.range_people) == (Headcount(2, 3, 1), 3)
+    journal.close(plan, {"south": "unreachable", "north": "budget_exhausted"})
+    missing = journal.ended(plan)
+    assert missing is not None
+    assert missing == {"budget_exhausted": Headcount(1, 3), "unreachable": Headcount(1, 0, 1)}
+    assert in_words(missing) == "1 budget_exhausted (3 people), 1 unreachable (nobody knows how many)"
+    assert Headcount(3, 1200, 1).told() == "1,200 people, and nobody knows how many of 1 of them"
 
 
 @pytest.mark.parametrize("fraction", ["0", "-1", "1.01", "nan", "inf", "", "many", "1/0"])

@@ -53,6 +53,24 @@ def test_a_party_of_another_schema_is_not_enrolled(roster: Roster) -> None:
     assert roster.enrolled() == [party(0)]
 
 
+def test_who_was_never_met_is_expected_until_it_is(roster: Roster) -> None:
+    roster.expect("party-1", "127.0.0.1:1", None)
+    roster.enrol(party(0), SCHEMA)
+    unmet = Enrolled("party-1", "127.0.0.1:1", 0, b"")
+    assert roster.enrolled() == [unmet, party(0)] and not unmet.met
+    roster.expect("party-1", "127.0.0.1:2", 7)
+    assert roster.enrolled()[0] == Enrolled("party-1", "127.0.0.1:2", 7, b"")
+    roster.enrol(party(1), SCHEMA)
+    assert roster.enrolled() == [party(1), party(0)]
+
+
+def test_who_was_met_keeps_what_it_said_of_itself(roster: Roster) -> None:
+    roster.enrol(party(0), SCHEMA)
+    roster.withdraw("party-0")
+    roster.expect("party-0", "127.0.0.1:1", 7)
+    assert roster.enrolled() == [party(0, address="127.0.0.1:1")]
+
+
 def test_once_nobody_is_left_another_schema_may_begin(roster: Roster) -> None:
     roster.enrol(party(0), SCHEMA)
     roster.withdraw("party-0")

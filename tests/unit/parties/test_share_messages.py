@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, LocalDpError, MalformedReport
+from localdp.sharing.binding import Opening
 from localdp.sharing.blocks import Rows, ShareBlock, pack_positions, unpack_positions
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.field import PRIME
@@ -140,15 +141,18 @@ def test_decisions_and_holdings_come_back() -> None:
         [1, 2, 9],
         [True, False, True],
     )
-    holding = Holding(7, b"set", 2, True)
-    assert messages.holding_from_wire(messages.holding_to_wire(holding)) == holding
+    holding = Holding(7, b"set", 2, True, b"signed")
+    there = messages.holding_from_wire(messages.holding_to_wire(holding))
+    assert there == holding and there.signature == b"signed"
+    opening = Opening(b"commitment", b"signed")
+    assert messages.opening_from_wire(messages.opening_to_wire(opening)) == opening
 
 
 def test_sums_come_back_and_others_are_refused() -> None:
     small, large = collection_of(), collection_of(encoding=Encoding.histogram(3), tier="prio3")
-    assert messages.sums_from_wire(small, messages.sums_to_wire(small, (PRIME - 1,))) == (PRIME - 1,)
-    sums = (0, 2**100, 7)
-    assert messages.sums_from_wire(large, messages.sums_to_wire(large, sums)) == sums
+    for collection, sums in ((small, (PRIME - 1,)), (large, (0, 2**100, 7))):
+        told = pb.ReleaseResponse(noisy_sums=collection.field.pack(sums))
+        assert messages.sums_from_wire(collection, told) == sums
     for data in (b"", bytes(7), bytes(16), PRIME.to_bytes(8, "little")):
         with pytest.raises(MalformedReport):
             messages.sums_from_wire(small, pb.ReleaseResponse(noisy_sums=data))

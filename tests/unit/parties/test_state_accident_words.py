@@ -16,8 +16,9 @@ from parties.agent.backup import make_backup
 from parties.agent.config import AgentConfig, load_config
 from parties.agent.ledger import SqliteLedger
 from parties.agent.mark import mark_path
+from parties.agent.same_file import COMPANIONS, LOCK_SUFFIX
 from parties.agent.secret_file import FILE_NAME, load_secrets
-from parties.agent.state import LEDGER_NAME, AgentState, init_storage, publish
+from parties.agent.state import ANSWERS_NAME, LEDGER_NAME, AgentState, init_storage, publish
 from tests.support.agents import write_agent
 from tests.support.ledgers import NAT, a_ledger_of_four_charges, charge, sqlite_ledger
 
@@ -103,21 +104,22 @@ def test_a_backup_of_the_first_layout_asks_for_a_first_start(tmp_path: Path) -> 
         make_backup(config.storage / LEDGER_NAME, config.name, tmp_path / "backup")
 
 
-@pytest.mark.parametrize("left", ["mark", "epoch"])
-def test_nothing_is_made_where_a_part_of_a_state_is_left(tmp_path: Path, left: str) -> None:
+def test_nothing_is_made_where_a_part_of_a_state_is_left(tmp_path: Path) -> None:
     config = made(tmp_path)
-    kept = (
-        [mark_path(config.storage / LEDGER_NAME)]
-        if left == "mark"
-        else [*config.storage.glob("epoch-*.npz")]
-    )
-    assert kept
-    for path in config.storage.iterdir():
-        if path not in kept:
-            path.unlink()
-    with pytest.raises(InvalidParameter, match="holds an agent's state already"):
-        init_storage(config)
-    assert [*config.storage.iterdir()] == kept
+    (config.storage / ANSWERS_NAME).touch()
+    for suffix in COMPANIONS:  # which are there while it is open
+        for name in (LEDGER_NAME, ANSWERS_NAME):
+            (config.storage / (name + suffix)).touch()
+    parts = [path for path in config.storage.iterdir() if path.suffix != LOCK_SUFFIX]
+    assert len(parts) == 9
+    for path in parts:
+        path.rename(tmp_path / path.name)
+    for path in parts:
+        (tmp_path / path.name).rename(path)
+        with pytest.raises(InvalidParameter, match="holds an agent's state already"):
+            init_storage(config)
+        path.rename(tmp_path / path.name)
+    init_storage(config)  # locks are no part of it
 
 
 def test_where_nothing_was_ever_made_the_keys_are_made_by_init(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from tests.support.shares import (
     released,
     servers_for,
     upload,
+    vote_unproved,
 )
 
 THREE = collection_of(servers=("server-0", "server-1", "server-2"))
@@ -97,6 +98,7 @@ def test_a_helper_that_counts_something_else_stops_the_release(servers: list[Sha
         verify(servers[0], servers[1:], DIGEST, positions)
     extra = blocks_of(THREE, bits(1), start=60)[1]
     servers[1].accept(extra)
+    vote_unproved(servers[1], THREE, np.array([60], np.uint32))
     servers[1].commit(DIGEST, Job(1, np.array([60], np.uint32), np.array([True])))
     with pytest.raises(ShareMismatch):
         catch_up(servers[0], servers[1], DIGEST)
@@ -123,9 +125,11 @@ def test_answers_of_the_wrong_shape_are_refused(servers: list[ShareServer]) -> N
     with pytest.raises(MalformedReport):
         servers[0].decide(DIGEST, positions, [yes, yes, yes[:29]])
     with pytest.raises(MalformedReport):
-        servers[0].vote(DIGEST, positions, np.zeros((30, 1), np.uint8), yes)
+        servers[0].vote(DIGEST, positions, [np.zeros((30, 1), np.uint8)] * 3)
     with pytest.raises(MalformedReport):
-        servers[0].combine(DIGEST, [np.zeros((30, 1), np.uint8)] * 3)
+        servers[0].vote(DIGEST, positions, [np.zeros((29, 0), np.uint8)] * 3)
+    with pytest.raises(InvalidParameter):
+        servers[0].vote(DIGEST, positions, [np.zeros((30, 0), np.uint8)] * 2)
     assert servers[0].holding(DIGEST).jobs == 0
 
 

@@ -10,7 +10,7 @@ from localdp.sharing.collection import Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.prio3.fields import FIELD64, FIELD128
-from tests.support.shares import collection_of
+from tests.support.shares import bound, collection_of
 
 COLLECTION = collection_of()
 CHANGES: dict[str, object] = {
@@ -23,7 +23,7 @@ CHANGES: dict[str, object] = {
     "parties": (Contributor("party-0", 150),),
     "minimum_batch": 11,
     "tier": "prio3",
-    "keys": (bytes(32), b"1" * 32),
+    "binding": replace(COLLECTION.binding, ends=1),
 }
 
 
@@ -44,7 +44,6 @@ def test_every_field_is_among_those() -> None:
         ({"encoding": Encoding.vector(4, 8, 8)}, {"encoding": Encoding.vector(4, 8, 9)}),
         ({"encoding": Encoding.multihot(9, 2)}, {"encoding": Encoding.multihot(9, 3)}),
         ({"plan": NoisePlan.DIVIDED}, {"plan": NoisePlan.divided(1)}),
-        ({"keys": (bytes(32), b"1" * 32)}, {"keys": (b"1" * 32, bytes(32))}),
     ],
 )
 def test_the_digest_goes_into_the_parts(one: dict[str, object], other: dict[str, object]) -> None:
@@ -65,8 +64,7 @@ def test_the_digest_goes_into_the_parts(one: dict[str, object], other: dict[str,
         {"parties": (Contributor("party-0", 1 << 31), Contributor("party-1", (1 << 31) + 1))},
         {"minimum_batch": 0},
         {"tier": "trusted"},
-        {"keys": (bytes(32),)},
-        {"keys": (bytes(32), bytes(31))},
+        {"binding": bound(("server-0", "server-1", "server-2"))},
         {"plan": NoisePlan.divided(2)},
     ],
     ids=str,

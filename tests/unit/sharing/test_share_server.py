@@ -13,24 +13,30 @@ from localdp.errors import (
     InvalidParameter,
     MalformedReport,
     ShareMismatch,
+    StorageFailed,
     TooFewReports,
     UnknownCollection,
     UnknownIndex,
 )
-from localdp.sharing.agreement import agree
+from localdp.sharing.agreement import agree, proposals, verify
 from localdp.sharing.blocks import Rows, ShareBlock
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Holding, Job, MemoryStorage
+from localdp.sharing.vault import MemoryVault
 from tests.support.shares import (
-    KEYRING,
     QUIET,
     bits,
     blocks_of,
+    bound,
     collection_of,
     exact_sums,
+    openings_of,
+    published,
     released,
     servers_for,
+    signed_by,
     upload,
+    vote_unproved,
 )
 
 COLLECTION = collection_of()
@@ -49,7 +55,7 @@ def ones(start: int, stop: int, party: str = "party-0") -> list[ShareBlock]:
 def test_a_block_that_comes_twice_is_stored_once(servers: list[ShareServer]) -> None:
     assert upload(servers, ones(0, 30)) == [30, 30]
     assert upload(servers, ones(0, 30)) == [0, 0]
-    released(servers, COLLECTION)
+    agree(servers[0], servers[1:], COLLECTION)
     assert exact_sums(servers, COLLECTION) == [30]
 
 
@@ -58,7 +64,7 @@ def test_of_an_overlapping_block_only_new_people_are_stored(servers: list[ShareS
     assert upload(servers, ones(20, 40)) == [10, 10]
     assert servers[0].accept(ones(35, 50)[0], ones(45, 60)[0]) == 20  # also within one call
     assert servers[1].accept(ones(40, 60)[1]) == 20
-    released(servers, COLLECTION)
+    agree(servers[0], servers[1:], COLLECTION)
     assert exact_sums(servers, COLLECTION) == [60]
 
 
@@ -73,7 +79,7 @@ def test_nothing_is_sealed_or_released_below_the_minimum_batch(servers: list[Sha
     with pytest.raises(TooFewReports):
         released(servers, COLLECTION)
     with pytest.raises(TooFewReports):
-        servers[1].seal(DIGEST)
+        servers[1].seal(DIGEST, None, openings_of(servers, COLLECTION))
     with pytest.raises(TooFewReports):
         servers[0].release(DIGEST, servers[0].holding(DIGEST).accepted)
     upload(servers, ones(9, 10))
@@ -94,12 +100,17 @@ def test_a_release_repeats_the_same_number_and_closes_the_collection(servers: li
 def test_before_the_set_is_final_nothing_is_released(servers: list[ShareServer]) -> None:
     upload(servers, ones(0, 30))
     agreed = agree(servers[0], servers[1:], COLLECTION)
+    signed = signed_by(servers, COLLECTION)
     with pytest.raises(ShareMismatch):
-        servers[1].release(DIGEST, b"another set")
+        servers[1].release(DIGEST, b"another set", signed)
     fresh = servers_for(COLLECTION)
     upload(fresh, ones(0, 30))
     with pytest.raises(TooFewReports):  # stored, and nothing decided
-        fresh[1].release(DIGEST, agreed.accepted)
+        fresh[1].release(DIGEST, agreed.accepted, signed)
+    for positions in proposals(fresh[0], COLLECTION):
+        verify(fresh[0], fresh[1:], DIGEST, positions)
+    with pytest.raises(ShareMismatch):  # decided, and not sealed
+        fresh[1].release(DIGEST, agreed.accepted, signed)
 
 
 def test_a_server_seals_what_it_counts_and_nothing_else(servers: list[ShareServer]) -> None:
@@ -123,6 +134,7 @@ def test_different_sets_of_reports_have_different_digests(servers: list[ShareSer
         upload(servers, ones(start, stop))
         for number, positions in enumerate([servers[0].stored(DIGEST)], start=len(servers[0].jobs(DIGEST))):
             servers[0].check(DIGEST, servers[0].verify_key(DIGEST), positions)
+            vote_unproved(servers[0], COLLECTION, positions)
             servers[0].commit(DIGEST, Job(number, positions, np.ones(len(positions), np.bool_)))
         seen.add(servers[0].holding(DIGEST).accepted)
     assert len(seen) == 3
@@ -146,11 +158,10 @@ def test_noise_depends_on_the_server_the_collection_and_the_set_of_reports() -> 
     for collection, people in ((loud, 30), (loud, 31), (replace(loud, minimum_batch=11), 30)):
         servers = servers_for(collection)
         upload(servers, blocks_of(collection, bits(*[0] * people)))
-        released(servers, collection)
-        for server in servers:
-            record = server._task(collection.digest).released
-            assert record is not None
-            seen.add(record.noise)
+        agree(servers[0], servers[1:], collection)
+        exact = [server._task(collection.digest).sums[0] for server in servers]
+        noisy = [sums[0] for sums in published(servers, collection)]
+        seen |= {(b - a) % collection.field.modulus for a, b in zip(exact, noisy, strict=True)}
     assert len(seen) == 6
 
 
@@ -197,14 +208,11 @@ def test_a_share_that_is_not_reduced_drops_its_report_at_all_servers(servers: li
 
 
 def test_a_server_takes_part_only_where_it_is_named_with_its_key() -> None:
-    with pytest.raises(InvalidParameter):
-        ShareServer("stranger", bytes(32)).open(COLLECTION)
-    with pytest.raises(InvalidParameter):
-        servers_for(collection_of(keys=(bytes(32), bytes(32))))
-    own = tuple(
-        ShareServer(name, KEYRING.server(i)).sealing_key.public for i, name in enumerate(COLLECTION.servers)
-    )
-    servers_for(collection_of(keys=own))
+    with pytest.raises(InvalidParameter, match="not part of"):
+        ShareServer("stranger", MemoryVault(bytes(32))).open(COLLECTION)
+    with pytest.raises(InvalidParameter, match="another key"):
+        servers_for(collection_of(binding=bound(COLLECTION.servers, keys=(bytes(32), bytes(32)))))
+    servers_for(collection_of(binding=bound(COLLECTION.servers)))
 
 
 def test_only_the_first_server_leads(servers: list[ShareServer]) -> None:
@@ -213,14 +221,24 @@ def test_only_the_first_server_leads(servers: list[ShareServer]) -> None:
         servers[1].verify_key(DIGEST)
 
 
-def test_a_leader_that_names_two_keys_is_noticed(servers: list[ShareServer]) -> None:
+def test_a_leader_that_names_another_key_than_it_committed_to_is_noticed(
+    servers: list[ShareServer],
+) -> None:
+    upload(servers, ones(0, 30))
+    positions, key = servers[1].stored(DIGEST), servers[0].verify_key(DIGEST)
+    for _ in ("as the first key", "as the second"):
+        for wrong in (bytes(32), b"1" * 32, b"too short", b""):
+            with pytest.raises(ShareMismatch, match="share server server-0 names another"):
+                servers[1].check(DIGEST, wrong, positions)
+        servers[1].check(DIGEST, key, positions)
+
+
+def test_before_the_leader_names_its_key_nothing_is_voted_on(servers: list[ShareServer]) -> None:
     upload(servers, ones(0, 30))
     positions = servers[1].stored(DIGEST)
-    servers[1].check(DIGEST, bytes(32), positions)
-    with pytest.raises(ShareMismatch):
-        servers[1].check(DIGEST, b"1" * 32, positions)
-    with pytest.raises(ShareMismatch):
-        servers[0].check(DIGEST, b"too short", positions)
+    with pytest.raises(ShareMismatch, match="before it names"):
+        servers[1].vote(DIGEST, positions, [np.zeros((30, 0), np.uint8)] * 2)
+    assert agree(servers[0], servers[1:], COLLECTION).reports == 30
 
 
 def test_a_leader_that_decides_twice_about_a_job_is_noticed(servers: list[ShareServer]) -> None:
@@ -241,7 +259,7 @@ def test_a_decision_about_reports_that_are_not_here_or_out_of_turn_is_refused(
     servers: list[ShareServer],
 ) -> None:
     upload(servers, ones(0, 30))
-    servers[1].check(DIGEST, bytes(32), servers[1].stored(DIGEST))
+    vote_unproved(servers[1], COLLECTION, servers[1].stored(DIGEST))
     some, absent = np.array([0, 1], np.uint32), np.array([0, 31], np.uint32)
     for wrong in (Job(0, absent, np.ones(2, np.bool_)), Job(1, some, np.ones(2, np.bool_))):
         with pytest.raises(ShareMismatch):
@@ -257,7 +275,7 @@ def test_blocks_that_overlap_do_not_count_a_report_twice(servers: list[ShareServ
     upload(servers, ones(0, 30))
     blocks = [np.arange(0, 10, dtype=np.uint32), np.arange(5, 15, dtype=np.uint32)]
     for positions in blocks:
-        servers[1].check(DIGEST, bytes(32), positions)
+        vote_unproved(servers[1], COLLECTION, positions)
     servers[1].commit(DIGEST, Job(0, blocks[0], np.ones(10, np.bool_)))
     with pytest.raises(ShareMismatch):
         servers[1].commit(DIGEST, Job(1, blocks[1], np.ones(10, np.bool_)))
@@ -276,13 +294,15 @@ def test_once_the_set_is_final_what_came_may_come_again_and_what_is_new_may_not(
 
 
 def test_a_decision_that_accepts_what_the_server_refused_is_refused(servers: list[ShareServer]) -> None:
-    upload(servers, ones(0, 30))
+    spoiled = ones(0, 30)[1].rows.inputs.copy()
+    spoiled[4] = 0xFF
+    servers[1].accept(replace(ones(0, 30)[1], rows=Rows(ones(0, 30)[1].rows.public, spoiled)))
     positions = servers[1].stored(DIGEST)
-    servers[1].check(DIGEST, bytes(32), positions)
-    nothing = np.zeros((30, 0), np.uint8)
-    servers[1].vote(DIGEST, positions, nothing, np.zeros(30, np.bool_))
-    with pytest.raises(ShareMismatch):
+    vote_unproved(servers[1], COLLECTION, positions)
+    with pytest.raises(ShareMismatch, match="that this server refused"):
         servers[1].commit(DIGEST, Job(0, positions, np.ones(30, np.bool_)))
+    servers[1].commit(DIGEST, Job(0, positions, positions != 4))
+    assert servers[1].holding(DIGEST).reports == 29
 
 
 def test_a_server_built_again_from_its_storage_goes_on(servers: list[ShareServer]) -> None:
@@ -308,8 +328,12 @@ def test_what_is_not_needed_any_more_is_let_go() -> None:
     agree(servers[0], servers[1:], COLLECTION)
     assert [sorted(one.uploads) for one in storages[0].kept()] == [[2]]
     released(servers, COLLECTION)
-    kept = storages[0].kept()[0]
-    assert not kept.uploads and not kept.jobs and kept.released
+    for server, storage in zip(servers, storages, strict=True):
+        assert (
+            not storage.kept() and not server.in_progress(DIGEST) and storage.released(DIGEST) is not None
+        )
+    with pytest.raises(StorageFailed):
+        storages[0].rows(DIGEST, 2)
 
 
 def test_shares_of_all_servers_add_up_to_the_answer_plus_noise() -> None:

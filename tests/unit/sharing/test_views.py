@@ -7,7 +7,7 @@ which is pseudorandom.
 
 At full size: two distinguishers that learn from one half of the views and are asked about the other half, one from the
 frequencies of all bytes, one from the single bit that tells most.  They see what the servers hold and say, and what
-their verifier shares add up to; all reports stand in one place, so that all are verified at one point, and a prover whose
+their verifier shares add up to; all reports have one nonce, so that all are verified at one point, and a prover whose
 coins are not fresh shows.  Each is asked about n = 1,200 views; by Hoeffding's inequality its hits stay within 0.5 +-
 0.080 but with probability alpha / 2 = 5e-7, and the seeds are fixed.  They would miss an advantage below a sixth; the
 broken twins have more.
@@ -37,6 +37,7 @@ from localdp.sharing.prio3 import Count
 from localdp.sharing.prio3.batch.derivations import BlockDerivations
 from localdp.sharing.prio3.fields import PrimeField
 from localdp.sharing.prio3.flp import prove, query
+from localdp.sharing.prio3.prio3 import NONCE_BYTES
 from localdp.sharing.tiers import sharing_of
 from tests.support.shares import collection_of
 
@@ -66,7 +67,7 @@ def test_rows_of_all_servers_but_one_are_uniform_whatever_the_answer(servers: in
     for answer in ([0, 0], [4, 1]):
 
         def view(source: RandomSource, answer: list[int] = answer) -> tuple[bytes, ...]:
-            rows = tier.split(np.array([answer]), np.zeros(1, np.uint32), source)
+            rows = tier.split(np.array([answer]), source)
             return tuple(one.inputs.tobytes() for one in rows)
 
         law = enumerate_law(view)
@@ -128,8 +129,21 @@ def test_a_prover_without_coins_would_be_seen_through(point: int) -> None:
 Split = Callable[[Collection, NDArray[np.int64], RandomSource], list[Rows]]
 
 
+class OneNonce:
+    """A source whose first bytes for each of some reports are zero: their nonces."""
+
+    def __init__(self, source: RandomSource, reports: int) -> None:
+        self._source, self._reports = source, reports
+
+    def raw(self, dtype: Any, count: int) -> NDArray[Any]:
+        drawn = self._source.raw(dtype, count)
+        drawn.reshape(self._reports, -1)[:, :NONCE_BYTES] = 0
+        return drawn
+
+
 def honest(collection: Collection, values: NDArray[np.int64], source: RandomSource) -> list[Rows]:
-    return sharing_of(collection).split(values, np.zeros(len(values), np.uint32), source)
+    proved: Any = OneNonce(source, len(values))
+    return sharing_of(collection).split(values, source if collection.tier == "additive" else proved)
 
 
 def seen_by(
@@ -138,9 +152,8 @@ def seen_by(
     """One row a report: all that these servers hold, send and receive until the report is accepted."""
     values = np.array([answer] * VIEWS)
     rows, sharing = split(collection, values, SeededSource(seed)), sharing_of(collection)
-    positions = np.zeros(VIEWS, np.uint32)
     checkers = [sharing.checker(server, KEY) for server in range(len(collection.servers))]
-    verifiers = [c.init(positions, one)[1] for c, one in zip(checkers, rows, strict=True)]
+    verifiers = [c.init(one)[1] for c, one in zip(checkers, rows, strict=True)]
     messages, _ = checkers[0].combine(verifiers)
     held = [part for server in seen for part in (rows[server].public, rows[server].inputs)]
     return np.concatenate([*held, *verifiers, messages, added_up(collection, verifiers)], axis=1)

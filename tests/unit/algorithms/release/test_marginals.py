@@ -64,16 +64,18 @@ def test_the_bound_on_a_cell_is_reached() -> None:
 
 
 def test_noisy_marginals_are_consistent() -> None:
-    release = MarginalRelease(order=3, check_signal=False).fit(
-        oracle_of_records(bit_people(6, 500), 1.0, "local")
-    )
+    records = bit_people(6, 500)
+    release = MarginalRelease(order=3, check_signal=False).fit(oracle_of_records(records, 1.0, "local"))
     whole = release.marginal("b0", "b3", "b5").values
     np.testing.assert_allclose(whole.sum(axis=1), release.marginal("b0", "b5").values, atol=1e-12)
     np.testing.assert_allclose(
         whole.transpose(2, 0, 1), release.marginal("b5", "b0", "b3").values, atol=1e-12
     )
     assert whole.sum() == pytest.approx(1)
-    assert whole.min() < 0  # at this n the raw tables are not positive, and nobody made them so
+    tables = (release.marginal(*names).values for names in combinations(records.schema.names, 3))
+    assert (
+        min(table.min() for table in tables) < 0
+    )  # at this n raw tables are not positive, and nobody made them so
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -108,6 +110,36 @@ def test_nothing_is_asked_when_the_cells_would_drown() -> None:
     assert counting.counts.rounds == 0
     MarginalRelease(order=3, check_signal=False).fit(counting)
     assert counting.counts.rounds == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "order"),
+    [((), 2), (["smoker"], 1), ([("smoker", "region")], 3), ([("region",), ("children", "smoker")], 4)],
+)
+def test_the_order_is_what_the_wanted_tables_need(wanted: Any, order: int) -> None:
+    release = MarginalRelease(FINITE, wanted=wanted).fit(ExactOracle(PEOPLE))
+    assert release.order_ == order
+    for one in wanted:
+        names = (one,) if isinstance(one, str) else one
+        np.testing.assert_allclose(release.marginal(*names).values, table_of(PEOPLE, *names), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("order", "wanted", "why"),
+    [
+        (2, [("married",), ("smoker", "region")], r"wanted=\[\('smoker', 'region'\)\], or order=3"),
+        (2, ["children"], "does not contain it"),
+        (None, [("nobody", "smoker")], "nobody"),
+        (None, [("smoker", "smoker")], "different"),
+    ],
+)
+def test_a_wanted_table_that_a_release_does_not_contain_is_refused_before_anybody_pays(
+    order: int | None, wanted: Any, why: str
+) -> None:
+    counting = CountingOracle(oracle_of_records(PEOPLE, 1.0, "curator"))
+    with pytest.raises(InvalidParameter, match=why):
+        MarginalRelease(FINITE, order, wanted=wanted).fit(counting)
+    assert counting.counts.rounds == 0
 
 
 @pytest.mark.parametrize("parameters", [{"order": 0}, {"order": 5}, {"order": 1.5}, {"signal": 0.0}])

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from localdp.randomness.hazmat import SeededSource
 from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Report, Sum, SumVec
 from localdp.sharing.prio3.flp import AnyCircuit
@@ -32,6 +34,15 @@ MEASUREMENTS: list[tuple[AnyCircuit, list[Any]]] = [
     (Histogram(5, 2), [4, 0, 4, 1]),
     (MultihotCountVec(4, 3, 3), [[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0]]),
 ]
+
+# How a block of measurements is sharded: what `BlockSharder` is told.
+Way = dict[str, bool]
+WAYS: dict[str, Way] = {
+    "numpy": {"compiled": False},
+    "compiled": {"compiled": True},
+    "one by one": {"one_by_one": True},
+}
+EVERY_WAY = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
 def make_reports(name: str) -> list[Report]:

@@ -15,11 +15,10 @@ from localdp.sharing.prio3.batch.sharding import BlockSharder
 from localdp.sharing.prio3.fields import FIELD64, FIELD128
 from localdp.sharing.prio3.flp import AnyCircuit
 from tests.unit.sharing.prio3 import protocol
-from tests.unit.sharing.prio3.protocol import CONTEXT, MEASUREMENTS
+from tests.unit.sharing.prio3.protocol import CONTEXT, EVERY_WAY, MEASUREMENTS, Way
 from tests.unit.sharing.prio3.test_batch import Cubic
 from tests.unit.sharing.prio3.test_engines import planted, unreduced_values
 
-BOTH = pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "compiled"])
 EACH = pytest.mark.parametrize(
     ("circuit", "measurements"), MEASUREMENTS, ids=[type(circuit).__name__ for circuit, _ in MEASUREMENTS]
 )
@@ -44,18 +43,18 @@ def assert_as_reference(
 
 
 @EACH
-@BOTH
+@EVERY_WAY
 @pytest.mark.parametrize("shares", [2, 3, 5])
 def test_every_share_has_the_bytes_of_the_reference(
-    circuit: AnyCircuit, measurements: list[Any], shares: int, compiled: bool
+    circuit: AnyCircuit, measurements: list[Any], shares: int, way: Way
 ) -> None:
     prio3 = Prio3(circuit, shares)
     nonces, coins = coins_for(prio3, len(measurements))
-    made = BlockSharder(prio3, CONTEXT, compiled=compiled).shard(measurements, nonces, coins)
+    made = BlockSharder(prio3, CONTEXT, **way).shard(measurements, nonces, coins)
     assert_as_reference(prio3, measurements, nonces, coins, made)
 
 
-@BOTH
+@EVERY_WAY
 @pytest.mark.parametrize(
     "prio3",
     [
@@ -66,21 +65,21 @@ def test_every_share_has_the_bytes_of_the_reference(
     ],
     ids=["three proofs", "Field64", "shortest", "chunk longer than all"],
 )
-def test_unusual_instances_are_sharded_like_usual_ones(prio3: Prio3, compiled: bool) -> None:
+def test_unusual_instances_are_sharded_like_usual_ones(prio3: Prio3, way: Way) -> None:
     assert isinstance(prio3.circuit, SumVec)
     measurements = [[0] * prio3.circuit.length, [1] * prio3.circuit.length]
     nonces, coins = coins_for(prio3, 2)
-    made = BlockSharder(prio3, CONTEXT, compiled=compiled).shard(np.array(measurements), nonces, coins)
+    made = BlockSharder(prio3, CONTEXT, **way).shard(np.array(measurements), nonces, coins)
     assert_as_reference(prio3, measurements, nonces, coins, made)
 
 
-@BOTH
+@EVERY_WAY
 @pytest.mark.parametrize("field", [FIELD64, FIELD128], ids=["Field64", "Field128"])
-def test_ranges_wider_than_the_integers_of_numpy_are_encoded_one_by_one(field: Any, compiled: bool) -> None:
+def test_ranges_wider_than_the_integers_of_numpy_are_encoded_one_by_one(field: Any, way: Way) -> None:
     prio3 = Prio3(Sum(FIELD64.modulus - 1, field), 2)
     measurements = [0, 1 << 63, FIELD64.modulus - 1]
     nonces, coins = coins_for(prio3, 3)
-    made = BlockSharder(prio3, CONTEXT, compiled=compiled).shard(measurements, nonces, coins)
+    made = BlockSharder(prio3, CONTEXT, **way).shard(measurements, nonces, coins)
     assert_as_reference(prio3, measurements, nonces, coins, made)
 
 
@@ -129,10 +128,10 @@ def test_measurements_out_of_range_are_refused_and_not_named(
     assert not any(character.isdigit() for character in str(refused.value).replace("64", ""))
 
 
-@BOTH
-def test_blocks_of_the_wrong_shape_are_refused(compiled: bool) -> None:
+@EVERY_WAY
+def test_blocks_of_the_wrong_shape_are_refused(way: Way) -> None:
     prio3 = Prio3(Count(), 2)
-    sharder = BlockSharder(prio3, CONTEXT, compiled=compiled)
+    sharder = BlockSharder(prio3, CONTEXT, **way)
     nonces, coins = coins_for(prio3, 2)
     for given in (
         ([0, 1, 1], nonces, coins),
@@ -148,17 +147,17 @@ def test_blocks_of_the_wrong_shape_are_refused(compiled: bool) -> None:
     assert public.shape == (0, 0) and [matrix.shape for matrix in inputs] == [(0, 48), (0, 32)]
 
 
-@BOTH
+@EVERY_WAY
 @pytest.mark.parametrize(
     "seed",
     [protocol.SEED_OF_PROOFS_WITH_A_GAP, protocol.SEED_OF_MEASUREMENT_WITH_A_GAP],
     ids=["proofs", "measurement"],
 )
-def test_streams_with_a_gap_are_drawn_again_as_the_reference_does(seed: bytes, compiled: bool) -> None:
+def test_streams_with_a_gap_are_drawn_again_as_the_reference_does(seed: bytes, way: Way) -> None:
     prio3 = Prio3(Sum((1 << 32) - 1), 2)
     nonces, coins = coins_for(prio3, 3)
     coins[1, :32] = np.frombuffer(seed, np.uint8)
-    made = BlockSharder(prio3, CONTEXT, compiled=compiled).shard([1, 2, 3], nonces, coins)
+    made = BlockSharder(prio3, CONTEXT, **way).shard([1, 2, 3], nonces, coins)
     assert_as_reference(prio3, [1, 2, 3], nonces, coins, made)
 
 

@@ -1,0 +1,131 @@
+"""What the operator of a share server allows, whatever collectors and parties agree on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from localdp.errors import InvalidParameter, PolicyRefused
+from localdp.sharing.agreement import agree
+from localdp.sharing.binding import MOST_SECONDS
+from localdp.sharing.collection import Collection
+from localdp.sharing.encoding import Encoding
+from localdp.sharing.server_policy import ServerPolicy, kinds_of
+from localdp.sharing.share_server import ShareServer
+from localdp.sharing.vault import MemoryVault
+from tests.support.shares import (
+    KEYRING,
+    bits,
+    blocks_of,
+    bound,
+    collection_of,
+    released,
+    servers_for,
+    upload,
+)
+
+NAMES = ("server-0", "server-1")
+NOW = 1_000_000.0
+
+
+def ending(seconds: float, **changes: Any) -> Collection:
+    """A collection that ends so many seconds after now."""
+    return collection_of(binding=bound(NAMES, ends=int(NOW + seconds)), **changes)
+
+
+@pytest.mark.parametrize(
+    ("policy", "collection", "opened", "error"),
+    [
+        (ServerPolicy(), ending(0), 0, InvalidParameter),
+        (ServerPolicy(), ending(-5), 0, InvalidParameter),
+        (ServerPolicy(longest_seconds=60), ending(61), 0, PolicyRefused),
+        (ServerPolicy(longest_seconds=60), collection_of(), 0, PolicyRefused),
+        (ServerPolicy(kinds=frozenset({"sum", "histogram"})), ending(9), 0, PolicyRefused),
+        (ServerPolicy(minimum_batch=11), ending(9), 0, PolicyRefused),
+        (ServerPolicy(most_open=3), ending(9), 3, PolicyRefused),
+    ],
+    ids=["ended now", "ended before", "too long", "for ever", "kind", "too small a batch", "too many"],
+)
+def test_a_collection_that_the_operator_does_not_want_is_refused(
+    policy: ServerPolicy, collection: Collection, opened: int, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        policy.require(collection, NOW, opened)
+
+
+@pytest.mark.parametrize(
+    ("policy", "collection", "opened"),
+    [
+        (ServerPolicy(), ending(1), 0),
+        (ServerPolicy(), collection_of(), 9999),
+        (ServerPolicy(longest_seconds=60), ending(60), 0),
+        (ServerPolicy(kinds=frozenset({"count"})), ending(9), 0),
+        (ServerPolicy(minimum_batch=10), ending(9), 0),
+        (ServerPolicy(most_open=3), ending(9), 2),
+    ],
+)
+def test_a_collection_at_the_limit_is_taken(
+    policy: ServerPolicy, collection: Collection, opened: int
+) -> None:
+    policy.require(collection, NOW, opened)
+
+
+def test_kinds_have_names() -> None:
+    assert kinds_of(["count", "vector"]) == {"count", "vector"}
+    with pytest.raises(InvalidParameter, match="and not median"):
+        kinds_of(["count", "median"])
+
+
+def server(policy: ServerPolicy, number: int = 0) -> ShareServer:
+    return ShareServer(NAMES[number], MemoryVault(KEYRING.server(number)), policy=policy)
+
+
+def test_a_collection_that_is_refused_leaves_nothing_and_one_that_is_open_may_be_opened_again() -> None:
+    made = server(ServerPolicy(most_open=1, kinds=frozenset({"count"})))
+    made.open(collection_of())
+    made.open(collection_of())
+    for refused in (collection_of(minimum_batch=11), collection_of(encoding=Encoding.sum(2))):
+        with pytest.raises(PolicyRefused):
+            made.open(refused)
+        assert not made.in_progress(refused.digest)
+
+
+def test_a_released_collection_is_not_in_progress_and_makes_room() -> None:
+    collection, next_one = collection_of(), collection_of(minimum_batch=11)
+    servers = [server(ServerPolicy(most_open=1), number) for number in range(2)]
+    for one in servers:
+        one.open(collection)
+        with pytest.raises(PolicyRefused, match="release some"):
+            one.open(next_one)
+    upload(servers, blocks_of(collection, bits(*[1] * 10)))
+    released(servers, collection)
+    for one in servers:
+        one.open(next_one)
+
+
+def test_a_collection_below_the_operators_minimum_is_refused_before_anybody_uploads() -> None:
+    made = server(ServerPolicy(minimum_batch=20))
+    with pytest.raises(PolicyRefused, match="at least 20 reports"):
+        made.open(collection_of(minimum_batch=19))
+    made.open(collection_of(minimum_batch=20))
+
+
+def test_reports_are_stored_while_there_is_room_and_decided_ones_make_room() -> None:
+    collection, other = collection_of(), collection_of(minimum_batch=11)
+    servers = [server(ServerPolicy(most_bytes=20 * 8), number) for number in range(2)]
+    for one in servers:
+        one.open(collection)
+        one.open(other)
+    upload(servers, blocks_of(collection, bits(*[1] * 15)))
+    for wanted in (collection, other):  # of all collections together
+        with pytest.raises(PolicyRefused, match="no room"):
+            servers[0].accept(blocks_of(wanted, bits(*[1] * 6), start=20)[0])
+    assert servers[0].stored(collection.digest).size == 15
+    agree(servers[0], servers[1:], collection)
+    upload(servers, blocks_of(other, bits(*[1] * 20)))
+
+
+def test_without_a_word_of_the_operator_there_is_room_for_everything_and_no_end() -> None:
+    assert collection_of().binding.ends == MOST_SECONDS
+    servers_for(collection_of(encoding=Encoding.vector(4, 9, 36)))
