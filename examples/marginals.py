@@ -19,6 +19,7 @@ BOUNDS = {"affairs": (0, 60), "rate_marriage": (1, 5), "religious": (1, 4)}
 BOUNDS |= {"age": (17, 42), "educ": (9, 20)}
 YES = {"affair": "affairs > 0", "happy": "rate_marriage >= 4", "pious": "religious >= 3"}
 YES |= {"thirty": "age >= 30", "college": "educ >= 14"}
+TABLES = list(combinations(YES, 3))
 
 survey = datasets.fair.load_pandas().data.sample(100_000, replace=True, random_state=1)
 schema = Schema({name: RealDomain(*ends) for name, ends in BOUNDS.items()})
@@ -26,10 +27,10 @@ records = Records(schema, {name: np.clip(survey[name].to_numpy(float), *BOUNDS[n
 truth: list[np.ndarray] = []
 table = Table("trust", "affair: happy, pious", "affair: neither", "error of a cell", "after a fit")
 for trust in ("exact", "curator", "shared", "local"):
-    release = MarginalRelease(YES, order=3).fit(oracle_of_records(records, 1.0, trust))
+    release = MarginalRelease(YES, wanted=TABLES).fit(oracle_of_records(records, 1.0, trust))
     fitted = release.distribution()
-    raw = [release.marginal(*names).values for names in combinations(YES, 3)]
-    fit, truth = [fitted.marginal(*names) for names in combinations(YES, 3)], truth or raw
+    raw = [release.marginal(*names).values for names in TABLES]
+    fit, truth = [fitted.marginal(*names) for names in TABLES], truth or raw
     share = fit[0][1] / fit[0].sum(axis=0)  # of those with an affair, by happy and pious
     errors = [f"{np.abs(np.array(made) - truth).mean():.5f}" for made in (raw, fit)]
     table.add_row(trust, f"{share[1, 1]:.3f}", f"{share[0, 0]:.3f}", *errors)

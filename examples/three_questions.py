@@ -24,7 +24,7 @@ with Simulation(dealt(people, 20), budget=EPSILON * 2, servers=2) as running:
         ExactOracle(people),
         CuratorOracle(people, EPSILON, source),
         LocalOracle(running.parties, EPSILON, source),
-        SharedOracle(running.shared, EPSILON, source),
+        SharedOracle(running.shared, EPSILON, source, tier="additive"),  # simulated parties tell no lies
     ]
     for oracle in oracles:
         answers = oracle.answer(QUESTIONS)
