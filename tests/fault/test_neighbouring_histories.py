@@ -129,7 +129,12 @@ TELLING: dict[type[AgentState], list[Operation]] = {  # the shortest history in 
 
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.__name__)
 def test_an_agent_that_tells_is_caught(directory: Path, chance: Chance, twin: type[AgentState]) -> None:
-    assert difference(directory, chance, NAMED[TWINS[twin]], [TELLING[twin]], twin) is not None
+    def is_caught(number: int) -> bool:
+        place = directory / str(number)
+        place.mkdir()
+        return difference(place, chance, NAMED[TWINS[twin]], [TELLING[twin]], twin) is not None
+
+    assert any(is_caught(number) for number in range(6))  # under one key two inputs may draw one report
 
 
 @pytest.mark.nightly
