@@ -35,8 +35,8 @@ from parties.shares.rest import Rest
 from parties.wire.v1 import collection_pb2
 
 _ELEMENT_BYTES = 16
-_PAGE_BYTES = 1 << 12
-_CHECKPOINT_PAGES = 1 << 14  # 64 MB
+_PAGE_BYTES = 1 << 15  # what is stored is mostly blobs of a megabyte
+_CHECKPOINT_PAGES = 1 << 11  # 64 MB
 VERSION = 2
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS server (
