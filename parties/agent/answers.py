@@ -116,15 +116,15 @@ class KeptAnswers:
     def reports(self, charged: Draw, randomizer: LocalRandomizer, part: Cohort, caller: str) -> bytes:
         """The packed reports of people who were charged: as they were sent, or drawn now."""
         if charged.keeps == "inputs":
-            return randomizer.pack(charged.made(part, self._inputs(charged, part)))
+            return randomizer.pack(charged.made(part, self._inputs(charged, part, caller)))
         with storage_errors("the kept answers"), transaction(self._file):
             self._begin(charged, caller)
             whole = self._whole(charged.name, part)
             return whole if whole is not None else self._completed(charged, _reports(randomizer), part)
 
-    def shares(self, charged: Shares, part: Cohort) -> list[ShareBlock]:
+    def shares(self, charged: Shares, part: Cohort, caller: str) -> list[ShareBlock]:
         """The shares of people who were charged, from the inputs of the first time."""
-        return charged.made(part, self._inputs(charged, part))
+        return charged.made(part, self._inputs(charged, part, caller))
 
     def deliver(self, name: bytes, cohort: Cohort) -> None:
         """Every share server has acknowledged the shares of a cohort: they are not uploaded again."""
@@ -198,7 +198,7 @@ class KeptAnswers:
             self._file.execute("INSERT INTO epochs VALUES (?, ?)", (epoch.number, epoch.identifier))
             self._drop_old()
 
-    def _begin(self, charged: Draw | Shares, caller: str = "") -> None:
+    def _begin(self, charged: Draw | Shares, caller: str) -> None:
         """Know the answer by its name, until a time that is fixed now; refuse one that is gone."""
         self._drop_old()
         now = int(self._clock())
@@ -214,10 +214,10 @@ class KeptAnswers:
         if found is not None and found[0]:
             raise RequestExpired(_GONE)
 
-    def _inputs(self, charged: Draw | Shares, part: Cohort) -> Values:
+    def _inputs(self, charged: Draw | Shares, part: Cohort, caller: str) -> Values:
         """The inputs of people who were charged: as they were, or read off the records now."""
         with storage_errors("the kept answers"), transaction(self._file):
-            self._begin(charged)
+            self._begin(charged, caller)
             whole = self._whole(charged.name, part)
             if whole is not None:
                 return _loaded(whole)

@@ -287,7 +287,8 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
     ) -> Callable[[Cohort], list[ShareBlock]]:
         """Charge; what is returned has the shares of any part, from the inputs of the first time."""
         charged = self._party.shared(collection, cohort, caller)
-        return charged if self._kept is None else functools.partial(self._kept.shares, charged)
+        kept = self._kept
+        return charged if kept is None else lambda part: kept.shares(charged, part, caller)
 
     def _is_delivered(self, collection: Collection, cohort: Cohort, caller: str) -> bool:
         """Whether shares that the party would make were all acknowledged by their servers."""

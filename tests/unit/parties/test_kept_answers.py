@@ -157,6 +157,23 @@ def test_whoever_asks_for_much_loses_their_own_answers_first(tmp_path: Path) -> 
             kept.reports(request(number), EVERYBODY, "mallory")
 
 
+@pytest.mark.parametrize("what", ["a collection", "permanent answers"])
+def test_whoever_collects_much_loses_their_own_answers_first(tmp_path: Path, what: str) -> None:
+    kept = Kept(party(people(PEOPLE)), tmp_path / "answers.sqlite", Keeping(100, 700))
+    kept.reports(request(0), EVERYBODY, "analyst")
+    for number in range(1, 80):
+        kept.now += 1
+        kept.reports(request(number, epsilon=Epsilon.requested("0.01")), EVERYBODY, "mallory")
+    if what == "a collection":
+        shares = kept.party.shared(collection_of([kept.party]), EVERYBODY, "mallory")
+        kept.answers.shares(shares, EVERYBODY, "mallory")
+    else:
+        kept.reports(Request(bytes(16), "smoker", MEMOISED[0]), EVERYBODY, "mallory")
+    kept.reports(request(0), EVERYBODY, "analyst")
+    with pytest.raises(RequestExpired):
+        kept.reports(request(1, epsilon=Epsilon.requested("0.01")), EVERYBODY, "mallory")
+
+
 @pytest.mark.parametrize("randomizer", MEMOISED, ids=["unary", "hashing"])
 def test_reports_from_permanent_answers_are_renewed_without_a_look_at_records(
     kept: Kept, randomizer: LocalRandomizer
@@ -189,7 +206,7 @@ def test_shares_are_made_of_the_inputs_of_the_first_time(kept: Kept) -> None:
     expected = party(people(PEOPLE)).share(collection, EVERYBODY)
     for cohort in (Cohort(0, 30), EVERYBODY, EVERYBODY):
         shares = kept.watched(kept.party.shared(collection, cohort))  # type: ignore[arg-type]
-        blocks = kept.answers.shares(shares, cohort)  # type: ignore[arg-type]
+        blocks = kept.answers.shares(shares, cohort, "analyst")  # type: ignore[arg-type]
     for block, other in zip(blocks, expected, strict=True):
         assert (block.rows.inputs == other.rows.inputs).all()
     assert kept.most_looks() == 1
