@@ -30,6 +30,7 @@ smallest_epsilon = 0.0001      # of one request
 shuffler = "mixer"             # a shuffler whose requests may cost more, before they are mixed (nobody, if not given)
 largest_epsilon_shuffled = 8   # and how much
 most_requests = 100000         # different requests in one epoch
+most_requests_of_caller = 25000 # and of one caller
 minimum_cohort = 100           # people in one request
 minimum_batch = 100            # reports in one collection by share servers
 columns = ["smoker", "age"]    # what may be asked about (all, if not given)
@@ -156,6 +157,7 @@ class AgentConfig:
     keeping: Keeping = field(default_factory=Keeping)
     work: WorkLimits = field(default_factory=WorkLimits)
     most_requests: int = 100_000  # in one epoch
+    most_requests_of_caller: int = 25_000
     witness: WitnessConfig | None = None
     dial: Dial | None = None
     share_servers: Mapping[str, str] = field(default_factory=dict)
@@ -204,6 +206,7 @@ class _Reader:
             budget_per_day=read.epsilon("budget", "per_day", None),
             policy=self._policy(rows, len(share_servers)),
             most_requests=read.count("policy", "most_requests", 100_000),
+            most_requests_of_caller=read.count("policy", "most_requests_of_caller", 25_000),
             calendar=self._calendar(),
             keeping=self._keeping(),
             work=self._work(),

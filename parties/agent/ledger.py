@@ -57,12 +57,14 @@ from parties.agent.entries import (
 from parties.agent.mark import Mark, MarkFile, mark_path
 from parties.agent.opening import open_to_read, open_to_write, require_mark
 from parties.agent.remembered import Remembered
+from parties.agent.request_counts import count_request, requests_of
 from parties.agent.same_file import Lock, OpenFiles, identity_of
 from parties.durable import transaction
 from parties.witness.heads import Witness
 
 SECONDS_PER_DAY = 86_400
 MOST_REQUESTS = 100_000  # request identifiers in one epoch
+MOST_REQUESTS_OF_CALLER = 25_000
 REMEMBERED_BYTES = 32 << 20
 _WORTH_A_CHECKPOINT = MOST_STEPS // 16  # at close
 
@@ -80,6 +82,7 @@ class SqliteLedger:
         limit_per_day: Epsilon | None = None,
         index: str | None = None,
         most_requests: int = MOST_REQUESTS,
+        most_requests_of_caller: int = MOST_REQUESTS_OF_CALLER,
         remembered_bytes: int = REMEMBERED_BYTES,
         party: str = "",
         witness: Witness | None = None,
@@ -91,6 +94,7 @@ class SqliteLedger:
         Without `write` the file is only read: it is neither made, brought to this version, nor charged.
         """
         self._index, self._clock, self._most_requests = index, clock, most_requests
+        self._most_requests_of_caller = most_requests_of_caller
         self._write = write
         self._witness = None if witness is None else Countersigning(witness, party)
         self._chain, self._mark = Chain(chain_key), MarkFile(mark_path(path), chain_key)
@@ -161,6 +165,8 @@ class SqliteLedger:
             charge, stamp, debtors = self._examined(charge)
             if debtors is not None:
                 entry = self._written(as_noted(charge, debtors), stamp)
+                if not self._accounts.knows(charge.request):
+                    count_request(self._file, charge.caller, charge.epoch)
         if entry is not None:
             self._book(entry, debtors)
         self._settle()  # also for a repetition: whoever charged it first may have failed here
@@ -221,6 +227,11 @@ class SqliteLedger:
         self._caught_up()
         return self._accounts.was_heard(charge)
 
+    def recall(self, request: bytes) -> None:
+        """Have in memory what was charged under a request's name: reading it takes longer the more often it was charged."""
+        self._caught_up()
+        self._accounts.knows(request)
+
     @property
     def settings(self) -> str | None:
         """Budgets and policy in words, as they were noted last."""
@@ -255,12 +266,21 @@ class SqliteLedger:
         charge = replace(charge, key=self._accounts.key_of(charge))
         stamp = self._stamp()
         debtors = self._accounts.debtors(charge, stamp // SECONDS_PER_DAY)
-        full = self._standing.requests >= self._most_requests
-        if full and debtors is not None and not self._accounts.knows(charge.request):
+        if debtors is not None and not self._accounts.knows(charge.request):
+            self._require_room(charge)
+        return charge, stamp, debtors
+
+    def _require_room(self, charge: Charge) -> None:
+        """Refuse a new request beyond those that an epoch has, in all and of one caller."""
+        if self._standing.requests >= self._most_requests:
             raise PolicyRefused(
                 f"the party takes at most {self._most_requests} requests (most_requests) in an epoch"
             )
-        return charge, stamp, debtors
+        if requests_of(self._file, charge.caller, charge.epoch) >= self._most_requests_of_caller:
+            raise PolicyRefused(
+                f"the party takes at most {self._most_requests_of_caller} requests of one caller "
+                "(most_requests_of_caller) in an epoch"
+            )
 
     def _require_open(self, epoch: int) -> None:
         """Where there are epochs, a charge is of the one that is open."""

@@ -77,6 +77,7 @@ async def serve_agent(
         limits=config.work,
         kept=state.answers,
         refresh=state.refresh,
+        recall=state.recall,
         door=door,
     )
     open_to_its_operator = contextlib.AsyncExitStack()

@@ -149,6 +149,10 @@ class AgentState:
         self._ledger.speak_for(epoch.people)
         self._enter(epoch)
 
+    def recall(self, request: bytes) -> None:
+        """Have at hand what was charged under the name of a request."""
+        self._ledger.recall(request)
+
     def _enter(self, epoch: Epoch) -> None:
         self.party.enter(epoch)
         self.answers.enter(epoch)
@@ -209,6 +213,7 @@ def open_ledger(
         limit_per_day=None if per_day is None else per_day.divided_by(most),
         index=str(_meaning(config)),
         most_requests=config.most_requests,
+        most_requests_of_caller=config.most_requests_of_caller,
         party=config.name,
         witness=witness,
         write=write,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, PolicyRefused, RequestExpired, StorageFailed, UnknownIndex
 from parties.agent.entries import EpochEnded, EpochOpened, Loss, Settings
@@ -133,6 +134,42 @@ def test_requests_of_an_epoch_are_counted_and_the_next_has_its_own(path: Path) -
     with closing(opened(path, most_requests=2)) as ledger:
         ledger.open_epoch(SECOND, b"pin")
         assert ledger.charge(charge(3, Cohort(0, 1), epoch=2))
+
+
+def test_one_caller_does_not_use_up_the_requests_of_all(path: Path) -> None:
+    for _ in range(2):  # the second time after a restart
+        with closing(opened(path, most_requests=5, most_requests_of_caller=2)) as ledger:
+            if ledger.epoch is None:
+                ledger.open_epoch(FIRST, b"pin")
+                for number in (1, 2):
+                    ledger.charge(charge(number, Cohort(0, 1), epoch=1, caller="mallory"))
+            for ask in (ledger.charge, ledger.require):
+                with pytest.raises(PolicyRefused, match="most_requests_of_caller"):
+                    ask(charge(9, Cohort(0, 1), epoch=1, caller="mallory"))
+            ledger.charge(charge(2, Cohort(1, 2), epoch=1, caller="mallory"))  # known, for one more
+            ledger.charge(charge(3, Cohort(1, 2), epoch=1, caller="analyst"))
+            ledger.charge(charge(3, Cohort(2, 3), epoch=1, caller="mallory"))  # somebody else's
+    with closing(opened(path, most_requests=5, most_requests_of_caller=2)) as ledger:
+        ledger.open_epoch(SECOND, b"pin")
+        assert ledger.charge(charge(4, Cohort(0, 1), epoch=2, caller="mallory"))
+
+
+def test_what_was_charged_is_read_again_where_it_is_recalled(path: Path) -> None:
+    with closing(opened(path, remembered_bytes=1)) as ledger:
+        for number in (1, 2):
+            ledger.charge(charge(number, EVERYBODY))
+        loads: list[bytes] = []
+        really = ledger._charges_of
+
+        def counted(name: bytes) -> Iterator[Charge]:
+            loads.append(name)
+            return really(name)
+
+        ledger._accounts._requests._load = counted  # type: ignore[attr-defined]
+        ledger.recall(b"request 1")
+        assert loads == [b"request 1"]
+        assert not ledger.charge(charge(1, EVERYBODY))
+        assert loads == [b"request 1"]
 
 
 def test_the_head_moves_with_every_entry(ledger: SqliteLedger) -> None:
