@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,23 +60,26 @@ def encoding_of(query: Query) -> Encoding:
 
 def encoded(query: Query, records: Records) -> Integers:
     """One row of entries for each person."""
+    return encoding_of(query).rows(measured(query, records))
+
+
+def measured(query: Query, records: Records) -> NDArray[np.unsignedinteger[Any]]:
+    """What the rows of entries are made of, as short as it is for every record: the number of a category, or the rows."""
+    narrow = encoding_of(query).narrow
     if isinstance(query, StatisticalQuery):
-        return query.encode(records, encoding_of(query).bound)[:, None]
+        return query.encode(records, encoding_of(query).bound)[:, None].astype(narrow)
     values = query.evaluate(records)
-    rows: Integers
+    entries: NDArray[Any]
     match query.kind:
         case "category":
-            # Compared with every value, not written at one: the pages that are touched take time.
-            small = np.min_scalar_type(query.length)
-            places = np.arange(query.length, dtype=small)
-            rows = (values.astype(small)[:, None] == places).astype(np.int64)
+            entries = values[:, None]
         case "cube":
-            rows = np.rint(values * GRID).astype(np.int64)
+            entries = np.rint(values * GRID)
         case "ball":
-            rows = np.rint(values * GRID).astype(np.int64) + GRID
+            entries = np.rint(values * GRID) + GRID
         case _:
-            rows = parity(values[:, None].astype(np.uint64) & masks_of(query)).astype(np.int64)
-    return rows
+            entries = parity(values[:, None].astype(np.uint64) & masks_of(query))
+    return entries.astype(narrow)
 
 
 def encoded_sums(query: Query, records: Records) -> Integers:

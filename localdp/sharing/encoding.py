@@ -18,7 +18,10 @@ Checked in tests/unit/sharing/test_encoding.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
 
@@ -63,6 +66,24 @@ class Encoding:
             case "multihot":
                 return self.length, 1, min(2 * self.weight, self.length)
         return self.length, self.bound, self.sensitivity
+
+    @property
+    def narrow(self) -> np.dtype[np.unsignedinteger[Any]]:
+        """The smallest type that holds what an answer is made of: an entry, or the number of the one that is 1."""
+        return np.min_scalar_type(self.length - 1 if self.kind == "histogram" else self.bound)
+
+    @property
+    def narrow_bytes(self) -> int:
+        """Of what an answer is made of."""
+        return self.narrow.itemsize * (1 if self.kind == "histogram" else self.length)
+
+    def rows(self, measured: NDArray[Any]) -> NDArray[np.int64]:
+        """One row of entries for each answer, of what it is made of."""
+        if self.kind != "histogram":
+            return measured.astype(np.int64)
+        # Compared with every value, not written at one: the pages that are touched take time.
+        rows: NDArray[np.bool_] = measured == np.arange(self.length, dtype=self.narrow)
+        return rows.astype(np.int64)
 
     @classmethod
     def count(cls) -> Encoding:

@@ -77,6 +77,7 @@ class Prio3Tier:
     """Shares with proofs."""
 
     collection: Collection
+    reports: int | None = None  # that are made or checked here; those of everybody, if not given
 
     @cached_property
     def prio3(self) -> Prio3:
@@ -116,11 +117,11 @@ class Prio3Tier:
         """The fastest way to make so many reports."""
         many = reports * self._elements >= _BLOCK_WORTH_COMPILING
         compiled = is_ready(self.prio3, sharding=True) or (many and self._compiles(sharding=True))
-        one_by_one = not compiled and reports <= self._few
+        one_by_one = not compiled and reports <= self.few
         return BlockSharder(self.prio3, self.collection.digest, compiled=compiled, one_by_one=one_by_one)
 
     @property
-    def _few(self) -> int:
+    def few(self) -> int:
         """How many reports are made faster one by one than on numpy arrays."""
         if not self.prio3.circuit.joint_length or self._elements < _ELEMENTS_OF_A_SLOW_BLOCK:
             return 1
@@ -131,16 +132,18 @@ class Prio3Tier:
         return self.prio3.layout.leader_elements
 
     @property
-    def _large(self) -> bool:
-        return self.collection.people * self._elements >= WORTH_COMPILING
+    def is_large(self) -> bool:
+        """Whether all that is to be done here is worth a compiler."""
+        reports = self.collection.people if self.reports is None else self.reports
+        return reports * self._elements >= WORTH_COMPILING
 
     def prepare(self, tell: Tell) -> Callable[[], None] | None:
         """Compile what verification needs, or load it, where a compiler is installed and there is much to verify."""
-        return warm_up_later(self.prio3, tell) if self._large else None
+        return warm_up_later(self.prio3, tell) if self.is_large else None
 
     def _compiles(self, sharding: bool = False) -> bool:
         """Whether compiled code is used now; it is waited for, unless somebody else is at it."""
-        if self._large and not is_ready(self.prio3, sharding) and not is_under_way(self.prio3, sharding):
+        if self.is_large and not is_ready(self.prio3, sharding) and not is_under_way(self.prio3, sharding):
             warm_up(self.prio3, sharding=sharding)
         return is_ready(self.prio3, sharding)
 

@@ -91,9 +91,11 @@ class Sharing(Protocol):
         ...
 
 
-def sharing_of(collection: Collection) -> Sharing:
-    """The tier of a collection; refuses reports that would not fit into a message."""
-    made: Sharing = AdditiveTier(collection) if collection.tier == "additive" else Prio3Tier(collection)
+def sharing_of(collection: Collection, reports: int | None = None) -> Sharing:
+    """The tier of a collection, for whoever makes so many of its reports; refuses what would not fit into a message."""
+    made: Sharing = (
+        AdditiveTier(collection) if collection.tier == "additive" else Prio3Tier(collection, reports)
+    )
     if max(made.input_bytes(server) for server in (0, 1)) > LARGEST_ROW_BYTES:
         raise InvalidParameter(f"a report of this encoding would take more than {LARGEST_ROW_BYTES} bytes")
     return made

@@ -251,7 +251,7 @@ def test_few_reports_are_made_one_by_one_and_have_the_bytes_of_a_block(
     encoding, values = VALUES.get(name, (Encoding.histogram(12), one_hot(12, *range(PEOPLE))))
     names = tuple(f"server-{number}" for number in range(servers))
     tier = Prio3Tier(collection_of(encoding=encoding, tier="prio3", servers=names))
-    few, block = tier._few, split(tier.collection, values)
+    few, block = tier.few, split(tier.collection, values)
     assert few == (1 if name in ("count", "sum", "histogram", "multihot") else 15 // servers)
     made_by = [type(tier._sharder(reports)._sharding) for reports in (1, few, few + 1, PEOPLE)]
     assert made_by == [OneByOne, OneByOne, NumpySharding, NumpySharding]
@@ -300,5 +300,5 @@ def test_one_histogram_of_one_person_takes_no_longer_than_a_third_of_a_million_p
     collection = collection_of(encoding=Encoding.histogram(256), tier="prio3")
     person = one_hot(256, 7)
     assert _in_products(lambda: split(collection, person, POSITIONS[:1])) <= MOST_PRODUCTS
-    monkeypatch.setattr(Prio3Tier, "_few", 0)
+    monkeypatch.setattr(Prio3Tier, "few", 0)
     assert _in_products(lambda: split(collection, person, POSITIONS[:1]), turns=1) > 2 * MOST_PRODUCTS
