@@ -3,8 +3,8 @@
     seconds of a part  =  fixed + people * person
 
 The two numbers follow from the query's nodes (`cost_of_queries`), from what the randomizer draws (`cost_of_draws`) or
-from how shares are made (`cost_of_shares`), and never from a record.  They are for one kind of machine; whoever has a
-clock multiplies them by how much slower its own is (`parties.agent.work`).
+from how shares are made (`cost_of_shares`), from what is kept of it (`cost_of_keeping`), and never from a record.  They are
+for one kind of machine; whoever has a clock multiplies them by how much slower its own is (`parties.agent.work`).
 
 Claim.  The prediction is an upper bound that is not silly: the time that was taken lies between a quarter of it and
 all of it, on the machine that it was measured on. Measured by `python -m benchmarks.work`; checked in
@@ -14,10 +14,9 @@ tests/unit/oracles/test_cost.py, where a randomizer or a node without a price is
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from localdp.cohorts import Cohort
-from localdp.queries.expressions import Expression
 
 # Who is in a split is found out for all indices of a stretch, once for each part that is made.
 _SPLIT_SECONDS = 0.05e-3
@@ -27,11 +26,11 @@ WORD_SECONDS = 6e-9  # of coins of those who are left out, which are made as wel
 _SKIPPED_SECONDS = 60e-6  # ... unless there are so many between two people that a new key is faster
 
 _CHARGE_SECONDS = 6e-3  # a transaction, synced
-_CHARGE_NODE_SECONDS = 38e-6  # a query is parsed, checked and written down again
+_CHARGE_CHARACTER_SECONDS = 20e-9  # a query that was read is known, and written down
 _CHARGE_INDEX_SECONDS = 3e-9
 _CHARGE_SPLIT_SECONDS = 40e-9
 _DECODE_SECONDS = 0.15e-3
-_DECODE_BYTE_SECONDS = 4e-6
+_DECODE_BYTE_SECONDS = 6e-6
 _LARGEST_DECODED = 1 << 16  # bytes; what is longer is refused, or is not a tree
 _SKIMMED_BYTE_SECONDS = 0.1e-6
 
@@ -43,19 +42,22 @@ class Work:
     fixed: float = 0.0
     person: float = 0.0
     skipped: float = 0.0  # for each person who is left out by a split
+    kept: float = 0.0  # for each person of a range, in whole chunks of them
+    chunk: float = 0.0  # for each person of a split instead, if that is less
 
     def __add__(self, other: Work) -> Work:
-        return Work(self.fixed + other.fixed, self.person + other.person, self.skipped + other.skipped)
+        return Work(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
     def of(self, part: Cohort) -> float:
         """The seconds of a part that is made in one piece."""
         people = part.stop - part.start
         if part.split is None:
-            return self.fixed + people * self.person
+            return self.fixed + people * (self.person + self.kept)
         chosen = _most_chosen(people, part.split.parts)
         skipped = min(people * self.skipped, chosen * _SKIPPED_SECONDS)
         finding = _SPLIT_SECONDS + people * _SPLIT_INDEX_SECONDS + part.split.parts * _SPLIT_PART_SECONDS
-        return self.fixed + finding + skipped + chosen * self.person
+        kept = min(people * self.kept, chosen * self.chunk)
+        return self.fixed + finding + skipped + kept + chosen * self.person
 
     def people_within(self, seconds: float, cohort: Cohort, most: int) -> int:
         """How many consecutive indices of a cohort a part of so many seconds has.
@@ -79,10 +81,10 @@ def _most_chosen(people: int, parts: int) -> float:
     return min(people, mean + 8 * math.sqrt(mean) + 30)
 
 
-def charge_seconds(expression: Expression, cohort: Cohort) -> float:
-    """Checking a request, and a charge or a quote of a whole cohort."""
+def charge_seconds(query: str, cohort: Cohort) -> float:
+    """A charge or a quote of a whole cohort, for a query that was checked."""
     index = _CHARGE_INDEX_SECONDS if cohort.split is None else _CHARGE_SPLIT_SECONDS
-    return _CHARGE_SECONDS + expression.size * _CHARGE_NODE_SECONDS + (cohort.stop - cohort.start) * index
+    return _CHARGE_SECONDS + len(query) * _CHARGE_CHARACTER_SECONDS + (cohort.stop - cohort.start) * index
 
 
 def sampling_work(columns: int) -> Work:

@@ -22,14 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Generic, Literal, TypeVar
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger
 from localdp.accounting.remaining import Step, remaining
 from localdp.cohorts import Asked, Cohort
-from localdp.domains import Ownership, Records, Schema
+from localdp.domains import Ownership, Records
 from localdp.errors import InvalidParameter, PolicyRefused, RequestExpired, UnknownIndex
 from localdp.framing import digest
 from localdp.oracles.definition import checked_plan
@@ -37,7 +36,7 @@ from localdp.oracles.epoch import Epoch
 from localdp.oracles.policy import Policy
 from localdp.oracles.question import MEMOISED, Question, shortened
 from localdp.oracles.secrets import Secrets
-from localdp.queries.encoded import Query, encoded, encoding_of
+from localdp.queries.encoded import Query, encoding_of, measured
 from localdp.randomizers.definition import LocalRandomizer, Reports, Values
 from localdp.randomizers.memoised import Memo, MemoisedUnary
 from localdp.randomizers.memoised_hashing import MemoisedHashing
@@ -116,12 +115,6 @@ class Bill:
     named: int = 0  # the epoch that the request names; 0: whichever is open
 
 
-@lru_cache(maxsize=256)
-def _query_of(text: str, schema: Schema) -> Query:
-    """What a collection asks; remembered, because a party is asked again for every part of its people."""
-    return checked_plan([text], schema)[0]
-
-
 class Party:
     """Records, secret keys, a ledger and a policy."""
 
@@ -138,7 +131,9 @@ class Party:
         self.name = name
         self.ledger = ledger
         self.policy = policy or Policy(largest_epsilon=ledger.limit)
-        self.require_kept: Callable[[bytes], None] = lambda name: None  # refuses what is no longer repeated
+        self.require_kept: Callable[[bytes, int], None] = lambda name, epoch: (
+            None
+        )  # refuses what is not repeated
         self._secrets = secret if isinstance(secret, Secrets) else Secrets.of(secret)
         self.enter(Epoch.first(records, ownership))
 
@@ -197,6 +192,8 @@ class Party:
         The owner's rules of now hold for it, too.
         """
         bill = self._billed(request, caller)[1]
+        if bill.named > bill.epoch.number:
+            raise RequestExpired(_another_epoch(bill))
         if not self.ledger.was_heard(self._permitted(bill, cohort)):
             raise RequestExpired("the epoch that this request was charged in has ended; make a new request")
         return bill.name
@@ -218,17 +215,20 @@ class Party:
         randomizer, epoch = request.randomizer, self.epoch
         question = Question.asked(request.query, epoch.records.schema, randomizer)
         self.policy.require_columns(question.columns)
-        name, cost = request.digest(question.text), randomizer.epsilon
-        if isinstance(randomizer, MEMOISED):
+        cost = randomizer.epsilon_permanent if isinstance(randomizer, MEMOISED) else randomizer.epsilon
+        name, about = self.name_of(request), question.about(randomizer)
+        return question, Bill(name, epoch, cost, about, caller, request.mixed, request.epoch)
+
+    def name_of(self, request: Request) -> bytes:
+        """What the ledger calls a request in this epoch; or a refusal of its query."""
+        text = Question.asked(request.query, self.epoch.records.schema, request.randomizer).text
+        if isinstance(request.randomizer, MEMOISED):
             # Any number of reports of an epoch costs a person what one permanent answer costs; a new epoch may have a new
             # value for anybody, so it is charged to everybody, and has permanent answers of its own.
-            name = digest(b"memo", request.content_digest(question.text), epoch.identifier)
-            cost = randomizer.epsilon_permanent
-        elif self.policy.by_content:
-            name = digest(request.content_digest(question.text), epoch.identifier)
-        return question, Bill(
-            name, epoch, cost, question.about(randomizer), caller, request.mixed, request.epoch
-        )
+            return digest(b"memo", request.content_digest(text), self.epoch.identifier)
+        if self.policy.by_content:
+            return digest(request.content_digest(text), self.epoch.identifier)
+        return request.digest(text)
 
     def _require_mixable(self) -> None:
         """Refuse where mixing would not hide a person; whoever mixes cannot know what the owner decided meanwhile."""
@@ -254,11 +254,11 @@ class Party:
         key = epoch.key(secret, b"shares", name)
 
         def inputs(part: Asked) -> Values:
-            return encoded(query, epoch.rows_of(part, name, secret, query.columns))
+            return measured(query, epoch.rows_of(part, name, secret, query.columns))
 
         def made(part: Asked, values: Values) -> list[ShareBlock]:
             assert isinstance(part, Cohort)  # inputs are kept for shares, so nobody is left over
-            rows = sharing.split(values, LanedSource(key, part.lanes()))
+            rows = sharing.split(collection.encoding.rows(values), LanedSource(key, part.lanes()))
             return [ShareBlock(name, self.name, part, one) for one in rows]
 
         return Charged(name, epoch.number, inputs, made, "inputs")
@@ -271,7 +271,7 @@ class Party:
         """What is asked, and what it is charged as; or a refusal that has nothing to do with who is asked."""
         self.policy.require_caller(caller)
         epoch = self.epoch
-        query = _query_of(collection.query, epoch.records.schema)
+        query = checked_plan([collection.query], epoch.records.schema)[0]
         self.policy.require_columns(query.columns)
         self.policy.require_batch(collection.minimum_batch)
         self.policy.require_withstanding(collection.plan.withstands(len(collection.servers)))
@@ -282,7 +282,7 @@ class Party:
         if collection.people_of(self.name) != self.people:
             raise InvalidParameter("the collection is wrong about how many people this party speaks for")
         sharing, purpose = (
-            sharing_of(collection),
+            sharing_of(collection, self.people),
             f"{collection.plan.value} collection of {shortened(query.text)}, servers' keys"
             f" {collection.binding.digest[:4].hex()}",
         )
@@ -301,8 +301,8 @@ class Party:
         """The charge that the ledger is to decide on: the policy allows it, and it can be answered in this epoch."""
         charge = self._permitted(bill, cohort)
         if bill.named not in (0, bill.epoch.number):
-            raise RequestExpired(f"epoch {bill.epoch.number} is open now; make a new request")
-        self.require_kept(bill.name)
+            raise RequestExpired(_another_epoch(bill))
+        self.require_kept(bill.name, bill.epoch.number)
         return charge
 
     def _permitted(self, bill: Bill, cohort: Cohort) -> Charge:
@@ -320,6 +320,15 @@ class Party:
         return Charge(
             bill.name, pin, cohort, bill.cost, bill.purpose, bill.caller, label, kept, bill.epoch.number
         )
+
+
+def _another_epoch(bill: Bill) -> str:
+    """Why a request that names an epoch is not answered in the open one."""
+    if bill.named > bill.epoch.number:
+        return (
+            f"epoch {bill.epoch.number} is open now, and epoch {bill.named} is not yet; make a new request"
+        )
+    return f"epoch {bill.epoch.number} is open now; make a new request"
 
 
 def _remembered(

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger
 from localdp.cohorts import Cohort
+from localdp.errors import RequestExpired
 from localdp.oracles.epoch import Epoch
 from localdp.oracles.party import Party, Request
 from localdp.oracles.policy import Policy
@@ -110,8 +111,15 @@ class HeardByAnybody(MemoryLedger):
 class NeverDrops(KeptAnswers):
     """Keeps answers for ever."""
 
-    def _drop_old(self) -> None:
-        return None
+    def __init__(self, path: Path, keeping: Keeping, clock: Callable[[], float]) -> None:
+        super().__init__(path, keeping, lambda: 0.0)
+
+
+class OfAnyEpoch(KeptAnswers):
+    """Takes an answer of any epoch for one of this epoch."""
+
+    def _require_there(self, name: bytes, epoch: int) -> None:
+        self._epoch_of(name)
 
 
 class DropsWithTheEpoch(KeptAnswers):
@@ -128,6 +136,7 @@ def world(
 ) -> World:
     """An agent whose people can pay for two requests of one nat."""
     now = [1000.0]
+    directory.mkdir(exist_ok=True)
     kept = None
     if kind is not None:
         kept = kind(directory / "answers.sqlite", Keeping(KEEP_SECONDS, 1 << 20), lambda: now[0])
@@ -180,4 +189,30 @@ def test_an_agent_that_keeps_answers_otherwise_is_noticed(
 
 @pytest.mark.parametrize("ledger", [WithoutEpochs, HeardByAnybody])
 def test_a_ledger_without_epochs_or_callers_is_noticed(tmp_path: Path, ledger: type[Ledger]) -> None:
-    assert history(world(tmp_path, ledger=ledger)) != HONEST
+    assert history(world(tmp_path, OfAnyEpoch, ledger)) != HONEST
+
+
+def test_an_epoch_that_is_not_open_yet_has_not_ended(tmp_path: Path) -> None:
+    made = world(tmp_path)
+    with pytest.raises(RequestExpired, match="epoch 1 is open now, and epoch 5 is not yet"):
+        made.party.had(replace(request(1), epoch=5), SOME, "analyst")
+    assert made.asked("analyst", replace(request(1), epoch=5)) == EXPIRED
+    asyncio.run(made.agent.close())
+    assert made.kept is not None
+    made.kept.close()
+
+
+def test_beside_a_ledger_that_was_restored_what_was_kept_of_another_epoch_is_refused_before_a_charge(
+    tmp_path: Path,
+) -> None:
+    """The backup does not know the request; what was kept of it does."""
+    for kind, heard in ((KeptAnswers, [EXPIRED, EXPIRED]), (OfAnyEpoch, ["1", "answer 0"])):
+        made = world(tmp_path / kind.__name__, kind)
+        made.asked("analyst", request(1))
+        made.party.ledger = MemoryLedger(PEOPLE, ONE * 2)
+        made.publish(3)
+        assert [made.quoted("analyst", request(1)), made.asked("analyst", request(1))] == heard
+        assert made.spent() == ("spent 0, 0" if kind is KeptAnswers else "spent 1, 0")
+        asyncio.run(made.agent.close())
+        assert made.kept is not None
+        made.kept.close()

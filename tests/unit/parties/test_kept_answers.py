@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +21,8 @@ from localdp.randomizers.definition import LocalRandomizer, Reports, Values
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.memoised import memoised_symmetric_unary
 from localdp.randomizers.memoised_hashing import MemoisedHashing
-from parties.agent.answers import _DUE, Keeping, KeptAnswers
+from localdp.sharing.encoding import Encoding
+from parties.agent.answers import _DUE, _OLDEST, _OLDEST_OF_CALLER, Keeping, KeptAnswers
 from tests.support.federations import collection_of, party, people, request
 
 PEOPLE = 60
@@ -223,7 +227,7 @@ def test_of_an_ended_epoch_whoever_was_answered_can_fetch_and_nobody_else(kept: 
         kept.party.charged(asked, Cohort(0, 40), "analyst")
     for cohort in (Cohort(0, 40), Cohort(10, 12)):
         assert kept.party.had(asked, cohort, "analyst") == name
-        packed = kept.answers.fetching(name, asked.randomizer, cohort)(cohort)
+        packed = kept.answers.fetching(name, asked.randomizer)(cohort)
         assert (asked.randomizer.unpack(packed, cohort.size()) == first[cohort.selection()]).all()
     for cohort, caller in (
         (Cohort(0, 40), "auditor"),
@@ -233,11 +237,11 @@ def test_of_an_ended_epoch_whoever_was_answered_can_fetch_and_nobody_else(kept: 
         with pytest.raises(RequestExpired):
             kept.party.had(asked, cohort, caller)
     with pytest.raises(RequestExpired):
-        kept.answers.fetching(name, asked.randomizer, Cohort(0, 40), 3)
-    kept.answers.fetching(name, asked.randomizer, Cohort(0, 40), 1)
+        kept.answers.fetching(name, asked.randomizer, 3)
+    kept.answers.fetching(name, asked.randomizer, 1)
     kept.now += 100
     with pytest.raises(RequestExpired):
-        kept.answers.fetching(name, asked.randomizer, Cohort(0, 40))
+        kept.answers.fetching(name, asked.randomizer)
     assert kept.most_looks() == 1
 
 
@@ -255,12 +259,12 @@ def test_the_owners_rules_of_now_hold_for_what_is_fetched(kept: Kept) -> None:
         kept.party.had(asked, Cohort(0, 1 << 30), "analyst")
 
 
-def test_many_pieces_become_one(kept: Kept) -> None:
+def test_many_pieces_become_few(kept: Kept) -> None:
     expected = party(people(PEOPLE)).randomize(request(1), EVERYBODY)
     for person in range(PEOPLE):
         kept.reports(request(1), Cohort(person, person + 1))
     (pieces,) = kept.answers._file.execute("SELECT count(*) FROM pieces").fetchone()
-    assert pieces <= 17
+    assert pieces == 1
     assert (kept.reports(request(1), EVERYBODY) == expected).all()
     assert kept.most_looks() == 1
 
@@ -312,9 +316,124 @@ def test_the_size_of_all_answers_is_known_without_looking_at_all_of_them(kept: K
             "SELECT size, (SELECT sum(size) FROM answers) FROM total"
         ).fetchall()
         assert total == (really or 0)
-    for line in (
-        _DUE,
-        "SELECT name FROM answers WHERE size > 0 AND name != ? ORDER BY until, rowid LIMIT 1",
-    ):
-        ((*_, plan),) = file.execute(f"EXPLAIN QUERY PLAN {line}", (b"",)).fetchall()
-        assert "USING" in plan and "INDEX answers_" in plan
+    for line, values in ((_DUE, (0,)), (_OLDEST, (b"",)), (_OLDEST_OF_CALLER, ("analyst", b""))):
+        plan = [row[-1] for row in file.execute(f"EXPLAIN QUERY PLAN {line}", values).fetchall()]
+        assert all("USING" in step and "INDEX" in step for step in plan)
+        assert not any(step.startswith("USE TEMP") for step in plan)
+
+
+class Wide:
+    """A randomizer of long reports, which counts how many it packs and unpacks."""
+
+    row_bytes = 14_641
+    a_chunk = 2  # people
+
+    def __init__(self) -> None:
+        self.reports = 0
+
+    def pack(self, reports: Reports) -> bytes:
+        self.reports += len(reports)
+        return reports.tobytes()
+
+    def unpack(self, data: bytes, count: int) -> Reports:
+        self.reports += count
+        return np.frombuffer(data, np.uint8).reshape(count, self.row_bytes)
+
+
+ROWS = np.random.default_rng(1).integers(0, 256, (PEOPLE, Wide.row_bytes), np.uint8)
+
+
+def wide(kept: Kept, cohort: Cohort, name: bytes = b"wide") -> int:
+    """Ask for long reports, and see that they are right; how many were packed and unpacked."""
+    draw: Draw = Charged(name, 1, lambda part: ROWS[part.selection()], lambda part, values: values)
+    randomizer: Any = Wide()
+    packed = kept.answers.reports(kept.watched(draw), randomizer, cohort, "analyst")  # type: ignore[arg-type]
+    assert packed == ROWS[cohort.selection()].tobytes()
+    return int(randomizer.reports)
+
+
+def test_few_people_are_few_reports_to_read_and_to_write_however_many_are_kept(kept: Kept) -> None:
+    ones = [Cohort(person, person + 1) for person in range(PEOPLE)]
+    assert max(wide(kept, one) for one in (*ones, *ones)) <= 2 * Wide.a_chunk + 1
+    wide(kept, EVERYBODY)
+    assert kept.most_looks() == 1
+
+
+def test_what_shares_are_made_of_is_kept_as_short_as_it_is(kept: Kept) -> None:
+    collection = collection_of(
+        [kept.party], query="cells(age, age)", encoding=Encoding.histogram(121 * 121)
+    )
+    shares = kept.party.shared(collection, EVERYBODY)
+    expected = shares(EVERYBODY)
+    for _ in range(2):
+        blocks = kept.answers.shares(shares, EVERYBODY, "analyst")
+        for block, other in zip(blocks, expected, strict=True):
+            assert (block.rows.inputs == other.rows.inputs).all()
+    ((size,),) = kept.answers._file.execute("SELECT size FROM answers").fetchall()
+    assert size <= 2 * PEOPLE + 128
+
+
+def test_what_goes_at_once_is_overwritten_a_bit_at_a_time(tmp_path: Path) -> None:
+    kept = Kept(party(people(PEOPLE)), tmp_path / "answers.sqlite", Keeping(100, 900_000))
+    wide(kept, EVERYBODY, b"first")
+    left = [pieces_of(kept, b"first")]
+    for number in range(1, 4):
+        wide(kept, Cohort(0, 8 * number), bytes([number]))
+        with pytest.raises(RequestExpired):
+            wide(kept, EVERYBODY, b"first")
+        left.append(pieces_of(kept, b"first"))
+    assert left == [30, 26, 18, 6]
+    kept.answers.close()
+
+
+def test_a_start_overwrites_all_that_was_dropped(tmp_path: Path) -> None:
+    kept = Kept(party(people(PEOPLE)), tmp_path / "answers.sqlite", Keeping(100, 900_000))
+    wide(kept, EVERYBODY, b"first")
+    wide(kept, Cohort(0, 8), b"second")
+    kept.reopened()
+    assert pieces_of(kept, b"first") == 0
+    with pytest.raises(RequestExpired):
+        wide(kept, EVERYBODY, b"first")
+    kept.answers.close()
+
+
+def pieces_of(kept: Kept, name: bytes) -> int:
+    (pieces,) = kept.answers._file.execute("SELECT count(*) FROM pieces WHERE name = ?", (name,)).fetchone()
+    return int(pieces)
+
+
+OLD_LAYOUT = (
+    "CREATE TABLE answers (name BLOB PRIMARY KEY, epoch INTEGER NOT NULL, until INTEGER NOT NULL,"
+    " inputs INTEGER NOT NULL, gone INTEGER NOT NULL, size INTEGER NOT NULL) STRICT",
+    "CREATE TABLE pieces (name BLOB NOT NULL, start INTEGER NOT NULL, stop INTEGER NOT NULL, seed BLOB,"
+    " parts INTEGER, part INTEGER, listed BLOB, content BLOB NOT NULL) STRICT",
+    "CREATE TABLE callers (name BLOB NOT NULL, caller TEXT NOT NULL, PRIMARY KEY (name, caller)) STRICT",
+)
+
+
+def test_a_file_of_before_is_read_and_goes_on(tmp_path: Path) -> None:
+    """Ranges, parts of splits and lists of people, of any size, and an answer that is gone."""
+    kept, asked, old = party(people(PEOPLE)), request(1), tmp_path / "answers.sqlite"
+    expected, pack = kept.randomize(asked, EVERYBODY), asked.randomizer.pack
+    name, gone = (kept.charged(each, EVERYBODY).name for each in (asked, request(2)))
+    split = Cohort(20, 40, Split(bytes(16), 3, 1))
+    listed = np.setdiff1d(np.arange(20, 55), split.indices())
+    with closing(sqlite3.connect(old)) as file:
+        for line in OLD_LAYOUT:
+            file.execute(line)
+        file.execute("INSERT INTO answers VALUES (?, 1, 1090, 0, 0, 160)", (name,))
+        file.execute("INSERT INTO answers VALUES (?, 1, 1090, 0, 1, 0)", (gone,))
+        file.executemany("INSERT INTO callers VALUES (?, 'analyst')", [(name,), (gone,)])
+        row = "INSERT INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        file.execute(row, (name, 0, 20, None, None, None, None, pack(expected[:20])))
+        file.execute(row, (name, 20, 40, bytes(16), 3, 1, None, pack(expected[split.selection()])))
+        people_in = listed.astype(np.uint32).tobytes()
+        file.execute(row, (name, 20, 55, None, None, None, people_in, pack(expected[listed])))
+        file.commit()
+    made = Kept(kept, old)
+    for cohort in (Cohort(10, 30), split, Cohort(54, 55), EVERYBODY, Cohort(1, 2)):
+        assert (made.reports(asked, cohort) == expected[cohort.selection()]).all()
+    assert made.looks[name].tolist() == [0] * 55 + [1] * 5
+    with pytest.raises(RequestExpired):
+        made.reports(request(2), EVERYBODY)
+    made.answers.close()
