@@ -1,32 +1,40 @@
 """Predicted work against the time that it takes, for every kind of node and every randomizer: ratios of at most 1.
 
 A part of one person, the largest part that an agent makes in one piece, and one of a split, on a table of random
-values.  The time is the best of some runs, in units of what the cost model predicts for this machine
-(`localdp.oracles.cost`).  A ratio above 1 makes answers late, and one far below 1 makes them wait for nothing.  Time
-on the core counts, so that a busy machine does not; a charge waits for the disk as well, and reading a message is not
-waited for, so these may be far below.  Run with `python -m benchmarks.work`.
+values, made and kept, and what was kept sent again.  The time is the best of some runs, in units of what the cost model
+predicts for this machine (`localdp.oracles.cost`).  A ratio above 1 makes answers late, and one far below 1 makes them
+wait for nothing.  Time on the core counts, so that a busy machine does not; a charge waits for the disk as well, and
+reading a message is not waited for, so these may be far below.  Run with `python -m benchmarks.work`.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, thread_time
+from typing import TypeVar
 
 from benchmarks.work_cases import PEOPLE, SCHEMA, collections, draws, queries, table
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
 from localdp.oracles.cost import decode_seconds
-from localdp.oracles.party import Draw, Party, Request
+from localdp.oracles.party import Charged, Draw, Party, Request
+from localdp.queries.parser import _parsed
+from localdp.queries.statistical import StatisticalQuery
+from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomness.keystream import KeystreamSource
+from localdp.sharing.collection import Collection
 from localdp.sharing.prio3.batch.engine import warm_up
 from localdp.sharing.prio3_tier import Prio3Tier
 from parties import codec
+from parties.agent.answers import Keeping, KeptAnswers
 from parties.agent.ledger import SqliteLedger
-from parties.agent.plan import Plan, parsed, randomize_plan, share_plan
+from parties.agent.plan import Plan, randomize_plan, share_plan
 from parties.agent.work import WorkLimits
 from parties.agent.yardstick import slowness
 
@@ -35,6 +43,7 @@ _PLENTY = Epsilon(10**15)
 _SPLIT = Split(bytes(16), 10, 3)
 _TURN_SECONDS = 0.12
 
+Made = TypeVar("Made")
 Line = tuple[str, float, float]  # what, seconds taken, seconds predicted
 
 
@@ -55,6 +64,7 @@ class Bench:
         self.source = KeystreamSource.from_system()
         ledger = SqliteLedger(Path(directory) / "ledger", PEOPLE, _PLENTY, chain_key=bytes(32))
         self.party = Party("party", table(), bytes(32), ledger)
+        self.kept = KeptAnswers(Path(directory) / "answers", Keeping(most_bytes=1 << 26))
         self.limits = WorkLimits()
         self.party.state()  # the table's fingerprint is made once
 
@@ -71,25 +81,36 @@ class Bench:
             draw = self.party.charged(Request.fresh(query, randomizer, self.source), cohort)
             yield f"charge: {name}", thread_time() - charged, plan.charge
             for part in self._parts(plan):
-                taken = best(functools.partial(_reported, randomizer, draw, part))
+                taken = best(functools.partial(self._reported, randomizer, draw, part))
                 yield f"{_told(part)}: {name}", taken, plan.work.of(part)
+                again = best(functools.partial(self.kept.reports, draw, randomizer, part, ""))
+                yield f"again {_told(part)}: {name}", again, plan.work.of(part)
 
     def _read(self, message: object) -> object:
         request, cohort = codec.request_from_wire(message)  # type: ignore[arg-type]
-        parsed.cache_clear()
+        for remembered in (_parsed, StatisticalQuery.parse, VectorQuery.parse):
+            remembered.cache_clear()  # type: ignore[attr-defined]
         return randomize_plan(request, cohort, SCHEMA, self.limits)
 
     def shared(self) -> Iterator[Line]:
-        """Shares in both tiers; with proofs, as compiled code makes them."""
+        """Shares in both tiers; with proofs, one alone, and then as compiled code makes them."""
+        for collection in collections():
+            plan = share_plan(collection, Cohort(0, 1), 1, SCHEMA, self.limits)
+            shares = self.party.shared(collection, Cohort(0, 1))
+            taken = best(lambda shares=shares: self.kept.shares(_new(shares), Cohort(0, 1), ""))
+            yield f"1 people, alone: {_named(collection)}", taken, plan.work.of(Cohort(0, 1))
         for collection in collections():
             if collection.tier == "prio3":
                 warm_up(Prio3Tier(collection).prio3, sharding=True)
-            plan = share_plan(collection, Cohort(0, PEOPLE), SCHEMA, self.limits)
+            plan = share_plan(collection, Cohort(0, PEOPLE), PEOPLE, SCHEMA, self.limits)
             shares = self.party.shared(collection, Cohort(0, PEOPLE))
-            name = f"{collection.tier} {collection.encoding.kind} {len(collection.servers)} servers"
+            name = _named(collection)
             for part in self._parts(plan):
-                taken = best(functools.partial(shares, part))
+                taken = best(lambda shares=shares, part=part: self.kept.shares(_new(shares), part, ""))
                 yield f"{_told(part)}: {name}", taken, plan.work.of(part)
+
+    def _reported(self, randomizer: LocalRandomizer, draw: Draw, part: Cohort) -> bytes:
+        return self.kept.reports(_new(draw), randomizer, part, "")
 
     def _parts(self, plan: Plan) -> Iterator[Cohort]:
         yield Cohort(0, 1, plan.cohort.split)
@@ -97,8 +118,13 @@ class Bench:
             yield Cohort(0, plan.people, plan.cohort.split)
 
 
-def _reported(randomizer: LocalRandomizer, draw: Draw, part: Cohort) -> bytes:
-    return randomizer.pack(draw(part))
+def _new(charged: Charged[Made]) -> Charged[Made]:
+    """The same under another name, of which nothing is kept yet."""
+    return replace(charged, name=os.urandom(32))
+
+
+def _named(collection: Collection) -> str:
+    return f"{collection.tier} {collection.encoding.kind} {len(collection.servers)} servers"
 
 
 def _told(part: Cohort) -> str:

@@ -81,6 +81,16 @@ def _ball(times: int) -> str:
     return _listed("ball", "age/120", "height/3", "weight/250", "smoker", times=times)
 
 
+def _rationals(forms: int) -> str:
+    """Conditions on sums whose numbers have as many digits as they may."""
+    numbers = iter(range(10**29 + 1, 10**29 + 10**6, 2))
+    columns = ("age", "height", "weight", "code")
+    terms = (
+        " + ".join(f"{next(numbers)}/{next(numbers)}*{name}" for name in columns) for _ in range(forms)
+    )
+    return _listed("which", *(f"{form} < {place}" for place, form in enumerate(terms)))
+
+
 BITS = (
     "smoker",
     "true",
@@ -105,6 +115,7 @@ UNITS = (
 CODES = (
     (_listed("which", "smoker", "old", times=4), 9),
     (_listed("which", "smoker", "old", times=1000), 2001),
+    (_rationals(200), 201),
     ("cells(smoker, town, age)", 1936),
     (f"nearest({_BALL}, [0, 0, 0, 0], [0.1, 0.2, 0.1, 0], [0.5, 0.5, 0.1, 0])", 3),
     (f"nearest({_BALL}, {', '.join(['[0, 0.1, 0.2, 0.3]'] * 300)})", 300),

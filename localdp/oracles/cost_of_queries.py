@@ -23,7 +23,6 @@ from localdp.queries.expressions import (
     Column,
     Compare,
     DecisionList,
-    Expression,
     Gradient,
     Label,
     Linear,
@@ -43,6 +42,7 @@ from localdp.queries.expressions import (
     Which,
 )
 from localdp.queries.nodes import Node
+from localdp.queries.parser import parse
 from localdp.queries.vector_query import VectorQuery
 
 _US, _NS = 1e-6, 1e-9
@@ -92,19 +92,20 @@ _SORTED = Work(30 * _US, 150 * _NS)
 _HASHED_SECONDS = 2 * _US  # of one value's text
 
 
-def query_work(expression: Expression, schema: Schema) -> Work:
+def query_work(text: str, schema: Schema) -> Work:
     """Evaluating a query on the records of a part, and putting it on a grid."""
-    return _nodes(expression) + _GRID + _entries(expression, schema)
+    return _nodes(parse(text)) + _GRID + _entries(text, schema)
 
 
-def fingerprint_work(expression: Expression, schema: Schema) -> Work:
+def fingerprint_work(text: str, schema: Schema) -> Work:
     """The same for a bare column whose values are hashed."""
+    expression = parse(text)
     if not isinstance(expression, Column):
-        return query_work(expression, schema)  # it is about to be refused
+        return query_work(text, schema)  # it is about to be refused
     values = _values(expression, schema)
     hashed = Work(person=_HASHED_SECONDS) if values > _LISTED else Work(values * _HASHED_SECONDS)
     listed = isinstance(schema.columns.get(expression.name), CategoryDomain)
-    return query_work(expression, schema) + (_LOOKED_UP if listed else _SORTED) + hashed
+    return query_work(text, schema) + (_LOOKED_UP if listed else _SORTED) + hashed
 
 
 def _nodes(node: Node) -> Work:
@@ -121,10 +122,10 @@ def _nodes(node: Node) -> Work:
     return own
 
 
-def _entries(expression: Expression, schema: Schema) -> Work:
-    if not isinstance(expression, BallVector | Vector | Nearest | Cells | Which):
+def _entries(text: str, schema: Schema) -> Work:
+    if not isinstance(parse(text), BallVector | Vector | Nearest | Cells | Which):
         return Work()
-    entries = VectorQuery(expression, schema).entries
+    entries = VectorQuery.parse(text, schema).entries
     return Work(entries * _ENTRY.fixed, entries * _ENTRY.person)
 
 

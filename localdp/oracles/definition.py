@@ -28,6 +28,8 @@ from localdp.domains import Schema
 from localdp.errors import BudgetExhausted, InvalidParameter, QueryRefused
 from localdp.oracles.plans import Plan
 from localdp.queries.encoded import Query
+from localdp.queries.expressions import Several
+from localdp.queries.parser import parse
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.definition import Floats
@@ -180,6 +182,8 @@ def _vector(query: AskedVector, schema: Schema) -> VectorQuery:
 def _either(query: Asked | AskedVector, schema: Schema) -> Query:
     if not isinstance(query, str):
         return query
+    if isinstance(parse(query), Several):
+        return VectorQuery.parse(query, schema)
     try:
         return StatisticalQuery.parse(query, schema)
     except QueryRefused:

@@ -86,18 +86,17 @@ class Question:
     @classmethod
     def asked(cls, text: str, schema: Schema, randomizer: LocalRandomizer) -> Question:
         """The question of a request, or a refusal."""
-        expression = parse(text)
-        return cls(to_text(expression), columns_of(expression), _inputs(expression, schema, randomizer))
+        if isinstance(randomizer, FINGERPRINTED):
+            expression = parse(text)
+            return cls(to_text(expression), columns_of(expression), _fingerprinted(expression, schema))
+        if isinstance(randomizer, MEANS):
+            number = StatisticalQuery.parse(text, schema)
+            return cls(number.text, number.columns, _on_grid(number, randomizer.resolution))
+        query = VectorQuery.parse(text, schema)
+        return cls(query.text, query.columns, _inputs(query, randomizer))
 
 
-def _inputs(
-    expression: Expression, schema: Schema, randomizer: LocalRandomizer
-) -> Callable[[Records], Values]:
-    if isinstance(randomizer, MEANS):
-        return _on_grid(StatisticalQuery(expression, schema), randomizer.resolution)
-    if isinstance(randomizer, FINGERPRINTED):
-        return _fingerprinted(expression, schema)
-    query = VectorQuery(expression, schema)
+def _inputs(query: VectorQuery, randomizer: LocalRandomizer) -> Callable[[Records], Values]:
     match randomizer:
         case CoordinateSampling():
             _require(query, ("cube",), randomizer.dimension, "vector(...)")

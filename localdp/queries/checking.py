@@ -46,7 +46,7 @@ from localdp.queries.text import to_text
 from localdp.queries.tokens import LONGEST_TEXT
 
 _LARGEST_SUM = 10**300  # of absolute values in a linear form: no partial sum of doubles overflows below it
-_EXACT_BITS = 4096  # of a denominator: those of bounds and coefficients fit, those of hostile sums do not
+_EXACT_BITS = 1100  # of a denominator: those of bounds and coefficients fit, those of hostile sums do not
 
 
 def kind_of(expression: Expression, schema: Schema) -> Kind:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, cast
 
 from localdp.queries.expressions import (
@@ -46,7 +47,16 @@ _CALLS = {name: node for node, name in NAMES.items()}
 
 
 def parse(text: str) -> Expression:
-    """The expression that a text means; its columns are not looked up yet."""
+    """The expression that a text means; its columns are not looked up yet.
+
+    Remembered, like the checks of `StatisticalQuery.parse` and `VectorQuery.parse`: a party reads a query, predicts what it
+    costs, charges for it and evaluates it, and is asked for a quote before and for further people after that.
+    """
+    return _parsed(text) if isinstance(text, str) else _Parser(text).query()
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Expression:
     return _Parser(text).query()
 
 

@@ -12,6 +12,7 @@ Checked in tests/unit/queries/test_statistical.py.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -45,6 +46,7 @@ class StatisticalQuery:
         object.__setattr__(self, "text", to_text(self.expression))
 
     @classmethod
+    @lru_cache(maxsize=64)
     def parse(cls, text: str, schema: Schema) -> StatisticalQuery:
         """The query that a text means on a schema."""
         return cls(parse(text), schema)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -66,6 +67,7 @@ class VectorQuery:
         object.__setattr__(self, "text", to_text(self.expression))
 
     @classmethod
+    @lru_cache(maxsize=64)
     def parse(cls, text: str, schema: Schema) -> VectorQuery:
         """The query that a text means on a schema."""
         return cls(parse(text), schema)

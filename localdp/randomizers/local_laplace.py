@@ -25,6 +25,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -51,6 +52,27 @@ def _tails(requested: Epsilon, resolution: int) -> list[int]:
     return [WORD_RANGE - tails[0], *tails]
 
 
+@lru_cache(maxsize=4)
+def _noise_of(requested: Epsilon, resolution: int) -> tuple[IntegerLaw, Epsilon]:
+    """The law of the noise, and the privacy loss that follows from it; remembered, because it has many points."""
+    tails = _tails(requested, resolution)
+    if tails[0] <= tails[1]:
+        raise InvalidParameter("this epsilon is too small for a grid of this resolution")
+    noise = _noise(tails)
+    return noise, _loss(noise, resolution)
+
+
+def _loss(noise: IntegerLaw, resolution: int) -> Epsilon:
+    """Of one report, in nats, replace-one neighbours; from the integer law, rounded up."""
+    ends = Fraction(WORD_RANGE - noise.cumulative[resolution - 1], noise.weights[0])
+    if resolution == 1:
+        return Epsilon.of_ratio(ends)
+    # Inside, the report R - 1 meets every distance 0 .. R - 1; at R = 1 there is no inside.
+    inside = noise.weights[resolution:-1]
+    widest = Fraction(max(inside), min(inside)) if min(inside) else Fraction(WORD_RANGE)
+    return Epsilon.of_ratio(max(ends, widest))
+
+
 def _noise(tails: list[int]) -> IntegerLaw:
     """The law of the noise -R .. R, with all that lies beyond at its ends."""
     half = [tail - following for tail, following in pairwise(tails[1:])] + [tails[-1]]
@@ -64,27 +86,16 @@ class LocalDiscreteLaplace:
     requested: Epsilon
     resolution: int = 1 << 10
     noise: IntegerLaw = field(init=False, repr=False, compare=False)
+    epsilon: Epsilon = field(init=False, repr=False, compare=False)  # privacy loss of one report
 
     def __post_init__(self) -> None:
         Epsilon.requested(self.requested)
         require_between("the resolution", self.resolution, 1, LARGEST_RESOLUTION)
-        tails = _tails(self.requested, self.resolution)
-        if tails[0] <= tails[1]:
-            raise InvalidParameter("this epsilon is too small for a grid of this resolution")
-        object.__setattr__(self, "noise", _noise(tails))
+        noise, epsilon = _noise_of(self.requested, self.resolution)
+        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "epsilon", epsilon)
         if self.requested < self.epsilon:
             raise InvalidParameter("this epsilon is too small or too large for a grid of this resolution")
-
-    @property
-    def epsilon(self) -> Epsilon:
-        """Privacy loss of one report, in nats, replace-one neighbours; from the integer law, rounded up."""
-        smallest_tail = self.noise.weights[0]
-        upper_half = WORD_RANGE - self.noise.cumulative[self.resolution - 1]
-        # Inside, the report R - 1 meets every distance 0 .. R - 1; at R = 1 there is no inside.
-        inside = self.noise.weights[self.resolution : -1]
-        widest = Fraction(max(inside), min(inside)) if min(inside) else Fraction(WORD_RANGE)
-        ends = Fraction(upper_half, smallest_tail)
-        return Epsilon.of_ratio(max(ends, widest) if self.resolution > 1 else ends)
 
     @property
     def inputs(self) -> int:

@@ -11,22 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.oracles.cost import Work, charge_seconds, sampling_work
 from localdp.oracles.cost_of_draws import draw_work
+from localdp.oracles.cost_of_keeping import inputs_work, reports_work
 from localdp.oracles.cost_of_queries import fingerprint_work, query_work
-from localdp.oracles.cost_of_shares import share_work
+from localdp.oracles.cost_of_shares import Way, share_work
+from localdp.oracles.definition import checked_plan
 from localdp.oracles.party import Request
-from localdp.oracles.question import FINGERPRINTED
-from localdp.queries.expressions import Expression, columns_of
-from localdp.queries.parser import parse
-from localdp.randomizers.definition import LocalRandomizer
+from localdp.oracles.question import FINGERPRINTED, Question
 from localdp.sharing.collection import Collection
 from localdp.sharing.prio3.batch.engine import can_compile
-from localdp.sharing.prio3_tier import WORTH_COMPILING, Prio3Tier
+from localdp.sharing.prio3_tier import Prio3Tier
 from localdp.sharing.tiers import people_per_block
 from parties.agent.work import WorkLimits
 
@@ -79,52 +77,67 @@ def randomize_plan(
     request: Request, cohort: Cohort, schema: Schema, limits: WorkLimits, *, sampled: bool = False
 ) -> Plan:
     """The plan of an answer of randomized reports; `sampled`: of one row of each person."""
-    expression = parsed(request.query)
-    work = _randomize_work(expression, request.randomizer, schema) + _sampling(expression, sampled)
+    question = Question.asked(request.query, schema, request.randomizer)
+    work = _randomize_work(request, schema) + _sampling(question.columns, sampled)
     most = min(reports_per_part(request), max(1, cohort.stop - cohort.start))
     people = work.people_within(limits.part_seconds, cohort, most)
-    return Plan(cohort, charge_seconds(expression, cohort), work, people)
+    return Plan(cohort, charge_seconds(question.text, cohort), work, people)
 
 
 def share_plan(
     collection: Collection,
     cohort: Cohort,
+    reports: int,
     schema: Schema,
     limits: WorkLimits,
     *,
     sealed: bool = False,
     sampled: bool = False,
 ) -> Plan:
-    """The plan of an answer of shares."""
-    expression = parsed(collection.query)
-    compiled = wants_compiled(collection, limits.piece_seconds)
-    work = query_work(expression, schema) + share_work(collection, compiled=compiled, sealed=sealed)
-    work += _sampling(expression, sampled)
-    most = min(people_per_block(collection), max(1, cohort.stop - cohort.start))
-    people = work.people_within(limits.part_seconds, cohort, most)
-    return Plan(cohort, charge_seconds(expression, cohort), work, people)
+    """The plan of an answer of shares, by a party that makes so many `reports` for this collection."""
+    query = checked_plan([collection.query], schema)[0]
+    people, way = cohort.stop - cohort.start, _way(collection, cohort, reports, limits.piece_seconds)
+    work = query_work(query.text, schema) + share_work(collection, way, sealed=sealed)
+    work += _sampling(query.columns, sampled) + inputs_work(collection.encoding)
+    most = min(people_per_block(collection), max(1, people))
+    if way == "alone":
+        most = min(most, Prio3Tier(collection).few)
+    part = work.people_within(limits.part_seconds, cohort, most)
+    return Plan(cohort, charge_seconds(query.text, cohort), work, part)
 
 
-def wants_compiled(collection: Collection, piece_seconds: float) -> bool:
-    """Whether proofs are to be made by compiled code: there are many, or one takes too long without it."""
+def wants_compiled(collection: Collection, reports: int, piece_seconds: float) -> bool:
+    """Whether a party that makes so many reports has proofs made by compiled code: there are many, or others are slow.
+
+    Few reports are made alone; with more of them there is no other way where a block of them takes too long.
+    """
     if collection.tier != "prio3":
         return False
-    prio3 = Prio3Tier(collection).prio3
-    many = collection.people * prio3.layout.leader_elements >= WORTH_COMPILING
-    slow = share_work(collection, compiled=False).fixed > piece_seconds
-    return (many or slow) and can_compile(prio3)
+    tier = Prio3Tier(collection, reports)
+    slow = share_work(collection, "alone").person > piece_seconds
+    slow |= reports > tier.few and _is_slow(collection, piece_seconds)
+    return (tier.is_large or slow) and can_compile(tier.prio3)
 
 
-@lru_cache(maxsize=64)
-def parsed(text: str) -> Expression:
-    """A query is asked for a quote, and then for an answer, and perhaps again."""
-    return parse(text)
+def _way(collection: Collection, cohort: Cohort, reports: int, piece_seconds: float) -> Way:
+    """How shares are made."""
+    if collection.tier != "prio3":
+        return "arrays"
+    if wants_compiled(collection, reports, piece_seconds):
+        return "compiled"
+    few = cohort.stop - cohort.start <= Prio3Tier(collection).few
+    return "alone" if few or _is_slow(collection, piece_seconds) else "arrays"
 
 
-def _randomize_work(expression: Expression, randomizer: LocalRandomizer, schema: Schema) -> Work:
-    asked = fingerprint_work if isinstance(randomizer, FINGERPRINTED) else query_work
-    return asked(expression, schema) + draw_work(randomizer)
+def _is_slow(collection: Collection, piece_seconds: float) -> bool:
+    """Whether a block of reports on arrays takes too long, however few they are."""
+    return share_work(collection, "arrays").fixed > piece_seconds
 
 
-def _sampling(expression: Expression, sampled: bool) -> Work:
-    return sampling_work(len(columns_of(expression))) if sampled else Work()
+def _randomize_work(request: Request, schema: Schema) -> Work:
+    asked = fingerprint_work if isinstance(request.randomizer, FINGERPRINTED) else query_work
+    return asked(request.query, schema) + draw_work(request.randomizer) + reports_work(request.randomizer)
+
+
+def _sampling(columns: frozenset[str], sampled: bool) -> Work:
+    return sampling_work(len(columns)) if sampled else Work()

@@ -78,12 +78,14 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         limits: WorkLimits | None = None,
         kept: KeptAnswers | None = None,
         refresh: Callable[[], None] = lambda: None,
+        recall: Callable[[bytes], None] = lambda name: None,
         door: Door | None = None,
     ) -> None:
         """`share_servers`: where the servers listen that the party is willing to upload to, and perhaps their keys.
 
         Without `limits` nothing waits and no work is refused, and without `kept` answers are drawn anew whenever they are
-        asked for, as in a simulation.  `refresh` enters the epoch that is open, before anything is read or charged.
+        asked for, as in a simulation.  `refresh` enters the epoch that is open, before anything is read or charged, and
+        `recall` has at hand what was charged under a name: that takes as long as it takes, and so belongs to reading.
         """
         self._party = party
         self._identity = identity
@@ -91,7 +93,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         self._peers = {name: SharePeer.parse(text) for name, text in share_servers.items()}
         self._channels: dict[str, grpc.aio.Channel] = {}
         self._kept = kept
-        self._refresh = refresh
+        self._refresh, self._recall = refresh, recall
         self._door = door or door_of(party.policy, self._observer)
         self._limits = limits = limits or WorkLimits.unbounded()
         self._desk = Desk(limits, self._observer)
@@ -277,7 +279,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         except RequestExpired:
             if kept is None:
                 raise
-            return kept.fetching(self._party.had(asked, cohort, caller), randomizer, cohort, asked.epoch)
+            return kept.fetching(self._party.had(asked, cohort, caller), randomizer, asked.epoch)
         if kept is None:
             return lambda part: randomizer.pack(charged(part))
         return lambda part: kept.reports(charged, randomizer, part, caller)
@@ -303,7 +305,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
             if self._kept is None:
                 raise
             name = self._party.had(asked, cohort, caller)
-            self._kept.fetching(name, asked.randomizer, cohort, asked.epoch)
+            self._kept.fetching(name, asked.randomizer, asked.epoch)
             return asked.randomizer.epsilon
 
     def _randomized(self, call: Call, request: pb.RandomizeRequest) -> tuple[Request, Plan]:
@@ -313,6 +315,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         call.about(asked.digest(asked.query), people, asked.randomizer.epsilon, asked.query)
         epoch = self._party.epoch
         plan = randomize_plan(asked, cohort, epoch.records.schema, self._limits, sampled=epoch.samples)
+        self._recall(self._party.name_of(asked))
         return asked, plan
 
     def _collected(
@@ -329,8 +332,15 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         require_known(self._peers, collection, sealed=sealed)
         epoch = self._party.epoch
         plan = share_plan(
-            collection, cohort, epoch.records.schema, self._limits, sealed=sealed, sampled=epoch.samples
+            collection,
+            cohort,
+            epoch.people,
+            epoch.records.schema,
+            self._limits,
+            sealed=sealed,
+            sampled=epoch.samples,
         )
+        self._recall(collection.digest)
         return collection, plan
 
     def _granted(self, call: Call, request: pb.QuoteRequest) -> tuple[Callable[[], Epsilon], Plan]:
@@ -349,7 +359,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
 
     async def _compile(self, context: Context, collection: Collection, plan: Plan, caller: str) -> None:
         """Have compiled code ready where proofs want it, if the party would answer; others are served meanwhile."""
-        if not wants_compiled(collection, self._limits.piece_seconds):
+        if not wants_compiled(collection, self._party.people, self._limits.piece_seconds):
             return
         prio3 = Prio3Tier(collection).prio3
         if is_ready(prio3, sharding=True):

@@ -12,11 +12,13 @@ from typing import Any, cast
 import grpc
 import pytest
 
-from localdp.accounting.ledger import MemoryLedger
+from localdp.accounting.ledger import Charge, MemoryLedger
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, PolicyRefused
 from localdp.oracles.party import Party, Request
 from localdp.oracles.policy import Policy
+from localdp.queries import parser, vector_query
+from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.priv_unit import PrivUnit
 from parties import codec
 from parties.agent.answers import Keeping, KeptAnswers
@@ -77,6 +79,49 @@ def test_a_quote_tells_the_work_and_when_the_answer_leaves() -> None:
     assert light.answer_nanoseconds == 20_000_000  # the charge with the only part
     assert heavy.answer_nanoseconds % 20_000_000 == 0
     assert heavy.answer_nanoseconds > heavy.work_nanoseconds
+
+
+def test_a_query_is_parsed_and_checked_once_for_a_quote_an_answer_and_its_repetition(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However long it is: the steps of an answer are priced without it."""
+    done: list[object] = []
+
+    def noted(what: str, really: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*asked: Any) -> Any:
+            done.append(what)
+            return really(*asked)
+
+        return call
+
+    for where, what in ((parser, "_Parser"), (vector_query, "shape_of")):
+        monkeypatch.setattr(where, what, noted(what, getattr(where, what)))
+    asked = Request(bytes(16), "which(smoker, age < 37, age < 73)", KaryRandomizedResponse(ONE, 4))
+    message = codec.request_to_wire(asked, Cohort(0, PEOPLE))
+    parser._parsed.cache_clear()
+    done.clear()
+    agent = sound(party(people(PEOPLE)), WorkLimits(quantum_seconds=0.0))
+
+    async def thrice() -> list[Any]:
+        return [await quote(agent, message), await reports(agent, message), await reports(agent, message)]
+
+    assert run(agent, thrice)[1:] == [PEOPLE, PEOPLE]
+    assert sorted(map(str, done)) == ["_Parser", "shape_of"]
+
+
+def test_what_was_charged_before_is_looked_up_while_a_call_is_read() -> None:
+    """It takes the longer the more often a request was charged, so it has no place in a step with a price."""
+    holder, told = party(people(PEOPLE)), list[object]()
+
+    class Noting(MemoryLedger):
+        def require(self, charge: Charge) -> None:
+            told.append("step")
+            super().require(charge)
+
+    holder.ledger = Noting(PEOPLE, BUDGET)
+    agent = AgentService(holder, {}, recall=told.append)
+    run(agent, lambda: quote(agent, ASKED))
+    assert told == [holder.name_of(request()), "step"]
 
 
 def test_an_agent_describes_its_epoch_its_memory_and_its_quantum(tmp_path: Path) -> None:

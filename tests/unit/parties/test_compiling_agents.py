@@ -60,7 +60,7 @@ def contributed(
     compiled.clear()
     party = Party("party-0", people(PEOPLE), KEYRING.party(0), MemoryLedger(PEOPLE, ONE * budget), policy)
     wide = collection_of([party], tier="prio3", query="age", encoding=Encoding.histogram(121))
-    assert wants_compiled(wide, LIMITS.piece_seconds)
+    assert wants_compiled(wide, PEOPLE, LIMITS.piece_seconds)
     addresses = {f"server-{number}": f"127.0.0.1:1#{key.hex()}" for number, key in enumerate(KEYS)}
     agent, context = kind(party, addresses, limits=LIMITS), Caller("analyst")
     about: dict[str, Any] = {

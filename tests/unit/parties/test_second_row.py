@@ -23,7 +23,8 @@ from localdp.cohorts import Asked, Cohort, Split
 from localdp.domains import Records
 from localdp.oracles.cost import sampling_work
 from localdp.oracles.epoch import Epoch
-from localdp.oracles.party import Party, _query_of
+from localdp.oracles.party import Party
+from localdp.queries.statistical import StatisticalQuery
 from parties import codec
 from parties.agent.config import load_config
 from parties.agent.plan import randomize_plan, share_plan
@@ -112,7 +113,7 @@ def operations(table: Records, job: Callable[[], object]) -> list[str]:
 
 def work(party: Party, cohort: Cohort) -> list[str]:
     """What is done for reports of a cohort, and for its shares."""
-    _query_of.cache_clear()  # each agent is the first of its process
+    StatisticalQuery.parse.cache_clear()  # each agent is the first of its process
     draw = party.charged(request(1, QUERY), cohort)
     share = party.shared(collection_of([party], query=QUERY), cohort)
     jobs: list[Callable[[], object]] = [lambda: draw(cohort), lambda: share.inputs(cohort)]
@@ -177,7 +178,7 @@ def test_choosing_a_row_is_in_the_price_of_reports_and_of_shares(tmp_path: Path)
             randomize_plan(request(1, QUERY), COHORTS[0], schema, LIMITS, sampled=one)
             for one in (False, True)
         ],
-        [share_plan(collection, COHORTS[0], schema, LIMITS, sampled=one) for one in (False, True)],
+        [share_plan(collection, COHORTS[0], PEOPLE, schema, LIMITS, sampled=one) for one in (False, True)],
     ]
     for without, chosen in plans:
         assert chosen.work == without.work + choosing
