@@ -20,6 +20,7 @@ from typing import Any
 
 import grpc
 
+from localdp.oracles.policy import Policy
 from parties.identity import peer_name
 from parties.observability.observer import Observer
 from parties.revocation import Revocations
@@ -38,6 +39,12 @@ class Door:
     require_caller: Callable[[str], None] = lambda caller: None  # such as that of a policy
     revocations: Revocations | None = None
     open_methods: frozenset[str] = frozenset()  # for everybody whose certificate was not revoked
+
+    @classmethod
+    def of(cls, policy: Policy, observer: Observer, revocations: Revocations | None = None) -> Door:
+        """The door of an agent: whose certificate was not revoked, and whom its policy names."""
+        described = frozenset[str]() if policy.private_description else frozenset({"Describe"})
+        return cls(observer, policy.require_caller, revocations, described)
 
     def admit(self, method: str, context: Context) -> None:
         """Return, or raise why not."""

@@ -26,7 +26,7 @@ WORD_SECONDS = 6e-9  # of coins of those who are left out, which are made as wel
 _SKIPPED_SECONDS = 60e-6  # ... unless there are so many between two people that a new key is faster
 
 _CHARGE_SECONDS = 6e-3  # a transaction, synced
-_CHARGE_CHARACTER_SECONDS = 20e-9  # a query that was read is known, and written down
+_CHARGE_KILOBYTE_SECONDS = 20e-6  # a query that was read is known, and written down
 _CHARGE_INDEX_SECONDS = 3e-9
 _CHARGE_SPLIT_SECONDS = 40e-9
 _DECODE_SECONDS = 0.15e-3
@@ -84,7 +84,10 @@ def _most_chosen(people: int, parts: int) -> float:
 def charge_seconds(query: str, cohort: Cohort) -> float:
     """A charge or a quote of a whole cohort, for a query that was checked."""
     index = _CHARGE_INDEX_SECONDS if cohort.split is None else _CHARGE_SPLIT_SECONDS
-    return _CHARGE_SECONDS + len(query) * _CHARGE_CHARACTER_SECONDS + (cohort.stop - cohort.start) * index
+    length = (
+        1 + len(query) // 1024
+    ) * _CHARGE_KILOBYTE_SECONDS  # not by single characters: a value's are no shape
+    return _CHARGE_SECONDS + length + (cohort.stop - cohort.start) * index
 
 
 def sampling_work(columns: int) -> Work:

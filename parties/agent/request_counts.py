@@ -22,7 +22,8 @@ _ONE_MORE = (
 
 def requests_of(file: sqlite3.Connection, caller: str, epoch: int) -> int:
     """So many requests were first charged for this caller, in this epoch."""
-    file.execute(_LAYOUT)
+    if not file.execute("SELECT 1 FROM sqlite_master WHERE name = 'request_counts'").fetchall():
+        return 0  # looking writes nothing
     found = file.execute(
         "SELECT requests FROM request_counts WHERE caller = ? AND epoch = ?", (caller, epoch)
     ).fetchone()
@@ -31,4 +32,5 @@ def requests_of(file: sqlite3.Connection, caller: str, epoch: int) -> int:
 
 def count_request(file: sqlite3.Connection, caller: str, epoch: int) -> None:
     """One more."""
+    file.execute(_LAYOUT)
     file.execute(_ONE_MORE, (caller, epoch))

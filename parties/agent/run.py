@@ -16,10 +16,11 @@ from collections.abc import AsyncIterator, Callable
 import grpc
 
 from localdp.errors import InvalidParameter, LocalDpError
+from parties.admission import Door
 from parties.agent.calendar import Calendar
 from parties.agent.config import AgentConfig, Dial
 from parties.agent.epochs import opened_epoch
-from parties.agent.service import SERVER_OPTIONS, SERVICE_NAME, AgentService, door_of
+from parties.agent.service import SERVER_OPTIONS, SERVICE_NAME, AgentService
 from parties.agent.state import LEDGER_NAME, AgentState, is_overdue, publish_by_calendar
 from parties.identity import Identity, load_identity
 from parties.observability.endpoint import metrics_served
@@ -65,7 +66,7 @@ async def serve_agent(
     identity = identity_of(config)
     observer = Observer("agent", config.name)
     revocations = revocations_of(config, identity)
-    door = door_of(config.policy, observer, revocations)
+    door = Door.of(config.policy, observer, revocations)
     state = AgentState(config, functools.partial(WatchedLedger, observer=observer))
     observer.people.set(state.party.people)
     observer.budget.set(float(config.budget))

@@ -28,7 +28,6 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, RequestExpired
 from localdp.oracles.party import Party, Request
-from localdp.oracles.policy import Policy
 from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection
 from localdp.sharing.prio3.batch.engine import is_ready, warm_up
@@ -43,7 +42,6 @@ from parties.agent.undecoded import Undecoding, decoded
 from parties.agent.work import WorkLimits
 from parties.identity import Identity, peer_name
 from parties.observability.observer import Call, Observer
-from parties.revocation import Revocations
 from parties.serving import open_aio_channel
 from parties.shares.client import upload
 from parties.shares.messages import sealed_to_wire
@@ -94,7 +92,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         self._channels: dict[str, grpc.aio.Channel] = {}
         self._kept = kept
         self._refresh, self._recall = refresh, recall
-        self._door = door or door_of(party.policy, self._observer)
+        self._door = door or Door.of(party.policy, self._observer)
         self._limits = limits = limits or WorkLimits.unbounded()
         self._desk = Desk(limits, self._observer)
         self._compiling = asyncio.Lock()
@@ -330,16 +328,9 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         cohort = codec.cohort_from_wire(request.cohort)
         call.about(collection.digest, cohort.stop - cohort.start, collection.epsilon, collection.query)
         require_known(self._peers, collection, sealed=sealed)
-        epoch = self._party.epoch
-        plan = share_plan(
-            collection,
-            cohort,
-            epoch.people,
-            epoch.records.schema,
-            self._limits,
-            sealed=sealed,
-            sampled=epoch.samples,
-        )
+        epoch, limits = self._party.epoch, self._limits
+        schema, sampled = epoch.records.schema, epoch.samples
+        plan = share_plan(collection, cohort, epoch.people, schema, limits, sealed=sealed, sampled=sampled)
         self._recall(collection.digest)
         return collection, plan
 
@@ -390,12 +381,6 @@ def _part(
     answer: Callable[[Cohort], _Made], part: Cohort, finished: Callable[[Cohort, _Made], _Result]
 ) -> _Result:
     return finished(part, answer(part))
-
-
-def door_of(policy: Policy, observer: Observer, revocations: Revocations | None = None) -> Door:
-    """Who is let in: whose certificate was not revoked, and whom the policy names."""
-    described = frozenset[str]() if policy.private_description else frozenset({"Describe"})
-    return Door(observer, policy.require_caller, revocations, described)
 
 
 def _packed(part: Cohort, packed: bytes) -> pb.RandomizeResponse:

@@ -194,7 +194,7 @@ def test_every_key_that_is_read_is_shown(tmp_path: Path) -> None:
 
 def test_saying_what_holds_anyway_changes_nothing(tmp_path: Path) -> None:
     told = re.findall(r"^\| `(\w+\.\w+)` \| `(.+)` \|$", PAGE.read_text(), re.MULTILINE)
-    assert len(told) == 19
+    assert len(told) == 20
     least = load_config(written(tmp_path, LEAST))
     assert (
         load_config(written(tmp_path, LEAST + "\n".join(f"{key} = {value}" for key, value in told)))
@@ -202,7 +202,7 @@ def test_saying_what_holds_anyway_changes_nothing(tmp_path: Path) -> None:
     )
     for key, value in told:
         other = str(float(value) / 2) if value.replace(".", "").isdigit() else '"debug"'
-        other = {"false": "true", "1": "5", "2": "3", "100000": "7"}.get(value, other)
+        other = {"false": "true", "1": "5", "2": "3", "100000": "7", "25000": "7"}.get(value, other)
         other = {"data.rows": '"sample"', "listen.address": '"127.0.0.1:1"'}.get(key, other)
         other = {"epochs.open": '"daily 03:00"', "policy.describe": '"aggregators"'}.get(key, other)
         person = 'data.person = "patient"\n' if key == "data.rows" else ""
