@@ -5,28 +5,32 @@ schema, and whose rows they are.  The ledger says which epoch is open, by its id
 records.  So a table that changes, a restart or a crash changes nothing that a caller can see, and a copy that was changed
 is refused.
 
-To publish: the copy is written and synced, then the ledger opens the epoch (from here on it is open), then older copies go.
-A crash in between leaves a copy too many, which goes with the next publication or start.
+To publish: the copy is written and synced (`Prepared`), then the ledger opens the epoch (from here on it is open), then
+other copies go.  A crash in between leaves a copy too many, which goes with the next publication or start.
 
 Checked in tests/unit/parties/test_publishing.py, and with kill -9 in tests/fault/.
 """
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
 import zipfile
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from localdp.domains import Ownership, Records, Schema
-from localdp.errors import LocalDpError, StorageFailed
+from localdp.errors import Busy, LocalDpError, StorageFailed
 from localdp.oracles.epoch import IDENTIFIER_BYTES, Epoch
 from parties.agent.chain import VERSION, OpenedEpoch, entry_of, open_read_only, version_of
 from parties.agent.entries import EpochEnded, EpochOpened
+from parties.agent.people import Numbers
 from parties.durable import storage_errors, sync_directory
 
 _FORMAT = "localdp epoch v1"
@@ -35,9 +39,42 @@ _GONE = (
 )
 
 
-def new_identifier() -> bytes:
-    """What the coins of a new epoch are keyed by."""
-    return os.urandom(IDENTIFIER_BYTES)
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An epoch that has still to be opened: its records were read, and their copy is on the disk."""
+
+    identifier: bytes = field(repr=False)
+    pin: bytes = field(repr=False)
+    people: int
+    numbers: Numbers | None  # of people, if the table was read
+
+
+@contextmanager
+def publishing(storage: Path) -> Iterator[None]:
+    """One publication at a time, whoever begins it."""
+    handle = os.open(storage / "publish.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise Busy("another publication of this agent is under way; wait a minute") from None
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def copied(
+    directory: Path,
+    key: bytes,
+    records: Records,
+    ownership: Ownership | None,
+    numbers: Numbers | None = None,
+) -> Prepared:
+    """Copy the records, for an epoch that is keyed anew; `key` is what records are pinned with."""
+    epoch = Epoch(1, os.urandom(IDENTIFIER_BYTES), records, ownership)
+    save_epoch(directory, epoch.identifier, records, ownership)
+    return Prepared(epoch.identifier, epoch.pinned(key), epoch.people, numbers)
 
 
 def opened_epoch(ledger: Path) -> OpenedEpoch | None:
@@ -62,10 +99,14 @@ def save_epoch(directory: Path, identifier: bytes, records: Records, ownership: 
     part = path.with_suffix(".part")
     with storage_errors("the copy of the records", path):
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            _write(file, records, ownership)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with os.fdopen(handle, "wb") as file:
+                _write(file, records, ownership)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            part.unlink()  # a full disk is not to stay full of it
+            raise
         part.replace(path)
         sync_directory(directory)
 

@@ -17,11 +17,12 @@ import grpc
 
 from localdp.errors import InvalidParameter, LocalDpError
 from parties.admission import Door
+from parties.agent.apart import prepared_apart
 from parties.agent.calendar import Calendar
 from parties.agent.config import AgentConfig, Dial
-from parties.agent.epochs import opened_epoch
+from parties.agent.epochs import Prepared, opened_epoch, publishing
 from parties.agent.service import SERVER_OPTIONS, SERVICE_NAME, AgentService
-from parties.agent.state import LEDGER_NAME, AgentState, is_overdue, publish_by_calendar
+from parties.agent.state import LEDGER_NAME, AgentState, is_overdue, log_failure, open_prepared
 from parties.identity import Identity, load_identity
 from parties.observability.endpoint import metrics_served
 from parties.observability.logs import configure_logs, log, release_logs
@@ -35,6 +36,9 @@ GRACE_SECONDS = 3.0  # what was charged is worth finishing; what is not can be a
 _UNWITNESSED = "no witness is named: if the whole state were an old copy, nobody could know (docs/keys.md)"
 _AGAIN_SECONDS = 60.0
 _LONGEST_SLEEP = 3600.0  # clocks are set
+_MINUTE = 60
+_FORESEEN_SECONDS = 10  # before the full minute at which it opens
+_ENTER_SECONDS = 0.5  # a whole number of these
 
 
 def identity_of(config: AgentConfig) -> Identity | None:
@@ -77,7 +81,7 @@ async def serve_agent(
         observer,
         limits=config.work,
         kept=state.answers,
-        refresh=state.refresh,
+        refresh=entering(state),
         recall=state.recall,
         door=door,
     )
@@ -96,7 +100,7 @@ async def serve_agent(
             ways.append(keep_attached(line, stop, GRACE_SECONDS, notify=_told(notice)))
             places.append(f"{config.dial.address}, which it dials")
         if config.calendar is not None:
-            ways.append(open_epochs(config, config.calendar, stop))
+            ways.append(open_epochs(config, config.calendar, stop, state.foresee))
         started(places[0])
         if config.witness is None:
             notice(_UNWITNESSED)
@@ -114,23 +118,58 @@ def revocations_of(config: AgentConfig, identity: Identity | None) -> Revocation
     return Revocations(config.revoked, identity.authority)
 
 
-async def open_epochs(config: AgentConfig, calendar: Calendar, stop: asyncio.Event) -> None:
+async def open_epochs(
+    config: AgentConfig,
+    calendar: Calendar,
+    stop: asyncio.Event,
+    foresee: Callable[[Prepared], None],
+    prepare: Callable[[AgentConfig], list[Prepared]] = prepared_apart,
+) -> None:
     """Open an epoch whenever the calendar says so, until the agent ends.
 
-    Reading a table takes a time that depends on what stands in it.  So the table is read first, and the epoch opens at the
-    next full minute; where the table cannot be read, it opens on the records of before: whoever asks sees no difference.
+    Reading a table takes a time that depends on what stands in it.  So it is read by another process, the agent loads the
+    copy some seconds before the next full minute (`foresee`), and the epoch opens at that minute.  Where the table cannot
+    be read, the records of before are loaded and opened at the same times: whoever asks sees no difference.
     """
     while not stop.is_set():
         try:
             if is_overdue(config, opened_epoch(config.storage / LEDGER_NAME)):
-                await asyncio.to_thread(publish_by_calendar, config)
+                await _published(config, stop, prepare, foresee)
                 continue
-        except LocalDpError as error:  # the witness is away, for one; the epoch that is open stays open
-            log(logging.ERROR, "publish_failed", {"name": config.name, "error": type(error).__name__})
+        except Exception as error:  # whatever it was, the epoch that is open stays open, and is served
+            log_failure(config, error)
             await _pause(stop, _AGAIN_SECONDS)
             continue
         now = time.time()
         await _pause(stop, min(calendar.next(now) - now, _LONGEST_SLEEP))
+
+
+async def _published(
+    config: AgentConfig,
+    stop: asyncio.Event,
+    prepare: Callable[[AgentConfig], list[Prepared]],
+    foresee: Callable[[Prepared], None],
+) -> None:
+    with publishing(config.storage):
+        ways = await asyncio.to_thread(prepare, config)
+        await _pause(stop, (-time.time() - _FORESEEN_SECONDS) % _MINUTE)
+        if not stop.is_set():
+            await asyncio.to_thread(foresee, ways[0])
+            await _pause(stop, -time.time() % _MINUTE)
+        if not stop.is_set():
+            await asyncio.to_thread(open_prepared, config, ways)
+
+
+def entering(state: AgentState) -> Callable[[], None]:
+    """Enters the epoch that is open by now; if it is a new one, in a time that does not tell how much there is in it."""
+
+    def refresh() -> None:
+        before, began = state.party.epoch.number, time.monotonic()
+        state.refresh()
+        if state.party.epoch.number != before:
+            time.sleep((began - time.monotonic()) % _ENTER_SECONDS)
+
+    return refresh
 
 
 async def _pause(stop: asyncio.Event, seconds: float) -> None:

@@ -10,26 +10,24 @@
 
 `localdp agent backup` copies the first three as they are at one moment; a copy of single files may be an old one.
 
-Records are read from the owner's table when an epoch opens, and at no other time.  A running agent enters an epoch as soon
-as the ledger says that it is open, whoever opened it.
+Records are read from the owner's table when an epoch opens, and at no other time.  An epoch is prepared, which takes a time
+that depends on the records, and then opened, which does not.  A running agent enters it as soon as the ledger says that it
+is open, whoever opened it.
 
 Checked in tests/unit/parties/test_agent_run.py, tests/unit/parties/test_publishing.py and tests/fault/.
 """
 
 from __future__ import annotations
 
-import fcntl
 import logging
-import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import fields, replace
 from pathlib import Path
 
 from localdp.accounting.ledger import Ledger
-from localdp.domains import Ownership, Records
 from localdp.errors import Busy, InvalidParameter, InvalidRecord, LocalDpError, StorageFailed
 from localdp.oracles.epoch import Epoch
 from localdp.oracles.party import Party
@@ -37,13 +35,20 @@ from localdp.randomness.keys import derive_key
 from parties.agent.answers import KeptAnswers
 from parties.agent.chain import OpenedEpoch
 from parties.agent.config import AgentConfig
-from parties.agent.data import Numbering, by_appearance, load_table
-from parties.agent.epochs import drop_epochs, load_epoch, new_identifier, opened_epoch, save_epoch
+from parties.agent.epochs import (
+    Prepared,
+    copied,
+    drop_epochs,
+    load_epoch,
+    opened_epoch,
+    publishing,
+)
 from parties.agent.ledger import SqliteLedger
 from parties.agent.opening import require_something
-from parties.agent.people import Meaning, Numbers, complete_meaning, pinned_meaning, require_meaning
+from parties.agent.people import Numbers, complete_meaning, pinned_meaning, require_meaning
 from parties.agent.same_file import LOCK_SUFFIX
 from parties.agent.secret_file import FILE_NAME, SecretFile, load_secrets, make_secrets
+from parties.agent.table import meaning_of, require_places, table_of
 from parties.agent.unfinished import is_unfinished, making, require_finished
 from parties.agent.witnessing import witness_of
 from parties.observability.logs import log
@@ -52,7 +57,6 @@ from parties.witness.heads import Witness
 LEDGER_NAME = "ledger.sqlite"
 ANSWERS_NAME = "answers.sqlite"
 _PARTS = ("secrets.*", "ledger.*", "answers.*", "epoch-*")
-_MINUTE = 60
 _PATIENCE_SECONDS = 120
 
 
@@ -60,41 +64,26 @@ def init_storage(config: AgentConfig) -> Path:
     """Make an agent's keys and its empty ledger, and open the first epoch; what was cut off is completed."""
     if not is_unfinished(config.storage) and _holds_something(config.storage):
         raise InvalidParameter(f"{config.storage} holds an agent's state already; it is not overwritten")
-    _table(config)  # bad data is refused before keys are made
+    table_of(config)  # bad data is refused before keys are made
     with making(config.storage):
-        made = (config.storage / FILE_NAME).exists()
-        secrets = load_secrets(config.storage) if made else make_secrets(config.storage)
-        _publish(config, secrets, False)
+        if not (config.storage / FILE_NAME).exists():
+            make_secrets(config.storage)
+        with publishing(config.storage):
+            open_prepared(config, [prepare(config)])
     return config.storage
 
 
-def publish(config: AgentConfig, *, at_full_minute: bool = False) -> OpenedEpoch:
-    """Read the owner's table, and open an epoch in which it is answered from; every older request expires.
-
-    How long reading takes depends on what is read: where nobody chose the moment by hand, the epoch opens at a full minute.
-    """
-    return _publish(config, _found(config), at_full_minute)
-
-
-def publish_again(config: AgentConfig, *, at_full_minute: bool = False) -> OpenedEpoch:
-    """Open an epoch on the records of the last one: what a calendar does where the table cannot be read."""
-    secrets = _found(config)
+def publish(config: AgentConfig) -> OpenedEpoch:
+    """Read the owner's table, and open an epoch in which it is answered from; every older request expires."""
+    _found(config)
     with publishing(config.storage):
-        epoch = _present(config, secrets)
-        return _opened(config, secrets, epoch.records, epoch.ownership, at_full_minute)
+        return open_prepared(config, [prepare(config)])
 
 
-def publish_by_calendar(config: AgentConfig, *, at_full_minute: bool = True) -> OpenedEpoch:
+def publish_by_calendar(config: AgentConfig) -> OpenedEpoch:
     """Publish the table as it is now; or, if it cannot be, the records of before, and say so to the operator."""
-    try:
-        return publish(config, at_full_minute=at_full_minute)
-    except Busy:
-        raise
-    except Exception as error:  # whatever a table has in it, callers are not to see a difference
-        if opened_epoch(config.storage / LEDGER_NAME) is None:
-            raise  # there are no records of before
-        log(logging.ERROR, "publish_failed", {"name": config.name, "error": type(error).__name__})
-        return publish_again(config, at_full_minute=at_full_minute)
+    with publishing(config.storage):
+        return open_prepared(config, prepare_both(config))
 
 
 def publish_if_overdue(config: AgentConfig) -> None:
@@ -103,7 +92,7 @@ def publish_if_overdue(config: AgentConfig) -> None:
         if not is_overdue(config, opened_epoch(config.storage / LEDGER_NAME)):
             return
         try:
-            publish_by_calendar(config, at_full_minute=False)
+            publish_by_calendar(config)
         except Busy:
             time.sleep(1)
 
@@ -116,11 +105,12 @@ class AgentState:
     ) -> None:
         """`watched` puts something around the ledger, to count its charges."""
         self._config = config
+        self._coming: Epoch | None = None
         self._secrets = _found(config)
         self._witness = witness_of(config, self._secrets)
         publish_if_overdue(config)
         epoch = _present(config, self._secrets)
-        complete_meaning(config.storage / LEDGER_NAME, _meaning(config))
+        complete_meaning(config.storage / LEDGER_NAME, meaning_of(config))
         self._ledger = open_ledger(config, self._secrets, epoch.people, self._witness)
         self._settings = settings_of(config)
         self._ledger.note_settings(self._settings)
@@ -145,13 +135,28 @@ class AgentState:
             )
         if opened is None or opened.number == self.party.epoch.number:
             return
-        epoch = load_epoch(self._config.storage, opened, self._secrets.secrets.pin)
+        epoch = self._loaded(opened)
         self._ledger.speak_for(epoch.people)
         self._enter(epoch)
 
     def recall(self, request: bytes) -> None:
         """Have at hand what was charged under the name of a request."""
         self._ledger.recall(request)
+
+    def foresee(self, prepared: Prepared) -> None:
+        """Load what is about to be opened, on another thread than the one that answers.
+
+        At worst, if that one enters an epoch of before just now, this is lost: then whoever asks first has it loaded.
+        """
+        self._coming = None  # one that was not opened after all is not kept beside it
+        coming = OpenedEpoch(1, prepared.identifier, prepared.pin, 0, 0)
+        self._coming = load_epoch(self._config.storage, coming, self._secrets.secrets.pin)
+
+    def _loaded(self, opened: OpenedEpoch) -> Epoch:
+        coming, self._coming = self._coming, None
+        if coming is not None and coming.identifier == opened.identifier:
+            return replace(coming, number=opened.number)
+        return load_epoch(self._config.storage, opened, self._secrets.secrets.pin)
 
     def _enter(self, epoch: Epoch) -> None:
         self.party.enter(epoch)
@@ -211,7 +216,7 @@ def open_ledger(
         config.budget.divided_by(most),
         chain_key=secrets.chain_key,
         limit_per_day=None if per_day is None else per_day.divided_by(most),
-        index=str(_meaning(config)),
+        index=str(meaning_of(config)),
         most_requests=config.most_requests,
         most_requests_of_caller=config.most_requests_of_caller,
         party=config.name,
@@ -237,9 +242,9 @@ def _people(config: AgentConfig, secrets: SecretFile) -> int:
     if opened_epoch(config.storage / LEDGER_NAME) is not None:
         return _present(config, secrets).people
     numbers = Numbers(
-        config.storage / LEDGER_NAME, derive_key(secrets.signing, b"people"), _meaning(config)
+        config.storage / LEDGER_NAME, derive_key(secrets.signing, b"people"), meaning_of(config)
     )
-    return Epoch.first(*_table(config, numbers)).people
+    return Epoch.first(*table_of(config, numbers)).people
 
 
 def _found(config: AgentConfig) -> SecretFile:
@@ -266,7 +271,7 @@ def _present(config: AgentConfig, secrets: SecretFile) -> Epoch:
     opened = opened_epoch(config.storage / LEDGER_NAME)
     if opened is None:
         raise InvalidParameter("no epoch is open; open one with `localdp agent publish`")
-    if not _meaning(config).agrees(pinned_meaning(config.storage / LEDGER_NAME)):
+    if not meaning_of(config).agrees(pinned_meaning(config.storage / LEDGER_NAME)):
         raise InvalidParameter(
             "name, data.person or data.rows changed since the epoch was opened: put them back, or open a new epoch with "
             "`localdp agent publish`"
@@ -274,105 +279,109 @@ def _present(config: AgentConfig, secrets: SecretFile) -> Epoch:
     return load_epoch(config.storage, opened, secrets.secrets.pin)
 
 
-def _publish(config: AgentConfig, secrets: SecretFile, at_full_minute: bool) -> OpenedEpoch:
-    ledger_path = config.storage / LEDGER_NAME
-    with publishing(config.storage):
-        require_meaning(ledger_path, _meaning(config))
-        numbers = Numbers(ledger_path, derive_key(secrets.signing, b"people"), _meaning(config))
-        records, ownership = _table(config, numbers)
-        return _opened(config, secrets, records, ownership, at_full_minute, numbers)
+def prepare(config: AgentConfig) -> Prepared:
+    """Read the table for an epoch; whoever calls this is the only one who publishes."""
+    secrets, ledger_path = load_secrets(config.storage), config.storage / LEDGER_NAME
+    require_meaning(ledger_path, meaning_of(config))
+    numbers = Numbers(ledger_path, derive_key(secrets.signing, b"people"), meaning_of(config))
+    records, ownership = table_of(config, numbers)
+    return copied(config.storage, secrets.secrets.pin, records, ownership, numbers)
 
 
-def _opened(
-    config: AgentConfig,
-    secrets: SecretFile,
-    records: Records,
-    ownership: Ownership | None,
-    at_full_minute: bool,
-    numbers: Numbers | None = None,
-) -> OpenedEpoch:
-    """Copy the records, then open the epoch, with the `numbers` of people if a table was read; from here on it is open."""
-    if at_full_minute:
-        time.sleep(-time.time() % _MINUTE)
-    identifier = new_identifier()
-    epoch = Epoch(1, identifier, records, ownership)
-    pin = epoch.pinned(secrets.secrets.pin)
+def prepare_again(config: AgentConfig) -> Prepared:
+    """Take the records of the epoch that is open for the next one."""
+    secrets = load_secrets(config.storage)
+    epoch = _present(config, secrets)
+    return copied(config.storage, secrets.secrets.pin, epoch.records, epoch.ownership)
+
+
+def prepare_both(config: AgentConfig) -> list[Prepared]:
+    """The table, and the records of before, whatever the table has in it: callers are not to see a difference.
+
+    What comes first is to be opened.  A table that the ledger will not take is refused here already.
+    """
+    _found(config)
+    made, failed = list[Prepared](), list[Exception]()
+    for way in (_prepare_allowed, prepare_again):
+        try:
+            made.append(way(config))
+        except Exception as error:
+            failed.append(error)
+            if way is _prepare_allowed:
+                log_failure(config, error)
+    if not made:
+        raise failed[0]
+    return made
+
+
+def _prepare_allowed(config: AgentConfig) -> Prepared:
+    prepared = prepare(config)
+    _ledger_for(config, load_secrets(config.storage), prepared, write=False).close()
+    return prepared
+
+
+def log_failure(config: AgentConfig, error: Exception) -> None:
+    """Tell the operator that the table, or any epoch, could not be published."""
+    log(logging.ERROR, "publish_failed", {"name": config.name, "error": type(error).__name__})
+
+
+def open_prepared(config: AgentConfig, ways: Sequence[Prepared]) -> OpenedEpoch:
+    """Open the first of these that the ledger allows; from here on it is open.  Copies of other epochs go."""
+    secrets = load_secrets(config.storage)
     with ExitStack() as undo:
+        undo.callback(_drop_others, config)
         witness = witness_of(config, secrets)
         if witness is not None:
             undo.callback(witness.close)
-        ledger = undo.enter_context(closing(open_ledger(config, secrets, epoch.people, witness)))
-        if numbers is not None:
-            _require_places(config, pin, ledger)
-        save_epoch(config.storage, identifier, records, ownership)
+        chosen, ledger = _allowed(config, secrets, ways, witness)
+        undo.callback(ledger.close)
         if ledger.settings is None:
             ledger.note_settings(settings_of(config))  # later, whoever serves notes its own
-        opened = ledger.open_epoch(identifier, pin, numbers.write if numbers is not None else _nothing)
+        also = _nothing if chosen.numbers is None else chosen.numbers.write
+        opened = ledger.open_epoch(chosen.identifier, chosen.pin, also)
     if opened.opened_at < opened.stamp:  # a day's budget begins anew when the clock has come there
         seconds = opened.stamp - opened.opened_at
         log(logging.WARNING, "clock_was_ahead", {"name": config.name, "seconds": seconds})
     return opened
 
 
+def _drop_others(config: AgentConfig) -> None:
+    """Keep the copy of the epoch that the ledger says is open: it may be, although something failed after that."""
+    with suppress(LocalDpError):
+        opened = opened_epoch(config.storage / LEDGER_NAME)
+        drop_epochs(config.storage, b"" if opened is None else opened.identifier)
+
+
+def _allowed(
+    config: AgentConfig, secrets: SecretFile, ways: Sequence[Prepared], witness: Witness | None
+) -> tuple[Prepared, SqliteLedger]:
+    """The first way that the ledger takes, and the ledger: somebody may have been charged since they were prepared."""
+    *others, last = ways
+    for way in others:
+        try:
+            return way, _ledger_for(config, secrets, way, witness)
+        except (InvalidRecord, StorageFailed) as error:
+            log_failure(config, error)
+    return last, _ledger_for(config, secrets, last, witness)
+
+
+def _ledger_for(
+    config: AgentConfig,
+    secrets: SecretFile,
+    way: Prepared,
+    witness: Witness | None = None,
+    *,
+    write: bool = True,
+) -> SqliteLedger:
+    """The ledger of an epoch's people, if nobody's budget passes to somebody else in it."""
+    with ExitStack() as undo:
+        ledger = open_ledger(config, secrets, way.people, witness, write=write)
+        undo.callback(ledger.close)
+        if way.numbers is not None:
+            require_places(config, way.pin, ledger)
+        undo.pop_all()
+    return ledger
+
+
 def _nothing(file: sqlite3.Connection) -> None:
     """Nothing goes with an epoch on the records of before."""
-
-
-@contextmanager
-def publishing(storage: Path) -> Iterator[None]:
-    """One publication at a time, whoever begins it."""
-    handle = os.open(storage / "publish.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise Busy("another publication of this agent is under way; wait a minute") from None
-    try:
-        yield
-    finally:
-        os.close(handle)
-
-
-def _table(config: AgentConfig, numbering: Numbering = by_appearance) -> tuple[Records, Ownership | None]:
-    try:
-        records, ownership = load_table(config.data, config.declared, config.person, config.rows, numbering)
-    except LocalDpError:
-        raise
-    except (OSError, ValueError) as error:  # of a reader of files; its text may quote a record
-        if isinstance(error, OSError) and error.errno:
-            raise  # the system's words about the file
-        raise InvalidRecord(f"{config.data}: the table cannot be read ({type(error).__name__})") from None
-    if ownership is not None and config.rows == "each":
-        most = int(ownership.counts.max())
-        if most > config.policy.most_rows:
-            raise InvalidRecord(
-                f"{config.data}: somebody has more than data.most_rows = {config.policy.most_rows} rows"
-            )
-    return records, ownership
-
-
-def _meaning(config: AgentConfig) -> Meaning:
-    """What the ledger keeps budgets by."""
-    if config.person is None:
-        return Meaning(config.name, "row")
-    return Meaning(config.name, "row of a person" if config.rows == "each" else "person", config.person)
-
-
-def _require_places(config: AgentConfig, pin: bytes, ledger: SqliteLedger) -> None:
-    """Refuse to read a table again in which a budget could pass from one person to another.
-
-    It is refused whether or not the table changed: or whoever sees an epoch open would see that nothing changed.  Only a
-    ledger that has had no epoch yet is asked for the table that it was charged for.
-    """
-    charged = ledger.last_state()
-    if charged is None or config.fixed_order or _meaning(config).index == "person":
-        return
-    if ledger.epoch is None and charged == pin:
-        return
-    told = "people were asked about this table, and budgets are kept by the place of a row: it is not read again. "
-    if config.person is None:
-        raise InvalidRecord(
-            told + "Say data.fixed_order = true if every row is, and will be, the same person's. "
-            "An agent that knows people by a column (data.person) has to be told so before it is first asked"
-        )
-    raise InvalidRecord(told + 'Where tables change, use rows = "sample", from the first question on')

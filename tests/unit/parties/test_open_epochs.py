@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,11 +21,11 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.errors import StorageFailed, Unreachable
 from parties.agent.config import AgentConfig, load_config
-from parties.agent.epochs import opened_epoch
+from parties.agent.epochs import opened_epoch, publishing
 from parties.agent.ledger import SqliteLedger
 from parties.agent.people import Numbers
 from parties.agent.run import open_epochs
-from parties.agent.state import LEDGER_NAME, AgentState, init_storage, is_overdue, publish, publishing
+from parties.agent.state import LEDGER_NAME, AgentState, init_storage, is_overdue, prepare_both, publish
 from tests.support.agents import write_agent
 from tests.support.federations import request
 from tests.support.ledgers import FaithfulWitness, Ticking
@@ -78,7 +78,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     for room in ("state", "run"):
         monkeypatch.setattr(f"parties.agent.{room}.time", clock)
     monkeypatch.setattr("parties.agent.state.witness_of", lambda config, secrets: witness)
-    monkeypatch.setattr("parties.agent.run.log", lambda *_: tries.append(clock.now))
+    monkeypatch.setattr("parties.agent.run.log_failure", lambda *_: tries.append(clock.now))
+    monkeypatch.setattr("parties.agent.run._FORESEEN_SECONDS", 0)
     monkeypatch.setattr("parties.agent.run._AGAIN_SECONDS", 0.001)
     monkeypatch.setattr("parties.agent.run._LONGEST_SLEEP", 0.001)
     more = '\n[epochs]\nopen = "daily 03:00"\n'
@@ -100,11 +101,16 @@ async def until(reached: Callable[[], bool], work: asyncio.Task[None]) -> None:
             await asyncio.sleep(0.001)
 
 
+def calendar_of(world: World, stop: asyncio.Event) -> Coroutine[None, None, None]:
+    """The calendar of an agent that reads its table itself."""
+    assert world.config.calendar is not None
+    return open_epochs(world.config, world.config.calendar, stop, lambda coming: None, prepare_both)
+
+
 async def a_day_passes(world: World, trouble: str, serve: Callable[[], None]) -> None:
     """The calendar's hour comes while there is trouble, and again after it; `serve` is called meanwhile."""
     stop = asyncio.Event()
-    assert world.config.calendar is not None
-    calendar = asyncio.create_task(open_epochs(world.config, world.config.calendar, stop))
+    calendar = asyncio.create_task(calendar_of(world, stop))
     await asyncio.sleep(0)  # it has looked at the clock
     world.begin(trouble)
     world.clock.jump(1)
@@ -137,15 +143,15 @@ def test_while_an_epoch_cannot_be_opened_the_old_one_is_served_and_then_it_opens
         assert (state.party.epoch.number, state.party.people, world.numbered) == (2, 41, 41)
 
 
-class NeverRaised(Exception):
-    """Nothing is of this kind."""
+def ends(config: AgentConfig, error: Exception) -> None:
+    raise error
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_a_calendar_that_ends_with_the_first_trouble_is_noticed(
     world: World, trouble: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parties.agent.run.LocalDpError", NeverRaised)
+    monkeypatch.setattr("parties.agent.run.log_failure", ends)
     with pytest.raises(Exception, match=r"witness cannot be reached|publication of this agent"):
         asyncio.run(a_day_passes(world, trouble, lambda: None))
     assert not world.tries and world.number == 1
@@ -237,8 +243,7 @@ def test_an_epoch_that_was_opened_by_a_clock_that_was_ahead_is_followed_by_one_o
 def test_a_calendar_that_waits_by_a_clock_that_was_ahead_notices_when_it_is_set_right(world: World) -> None:
     async def days() -> None:
         stop = asyncio.Event()
-        assert world.config.calendar is not None
-        calendar = asyncio.create_task(open_epochs(world.config, world.config.calendar, stop))
+        calendar = asyncio.create_task(calendar_of(world, stop))
         for number, jump in enumerate((YEAR, -YEAR, 1), 2):
             world.clock.jump(jump)
             await until(lambda number=number: world.number == number, calendar)  # type: ignore[misc]
