@@ -49,6 +49,11 @@ class Prepared:
     numbers: Numbers | None  # of people, if the table was read
 
 
+def new_identifier() -> bytes:
+    """What the coins of a new epoch are keyed by."""
+    return os.urandom(IDENTIFIER_BYTES)
+
+
 @contextmanager
 def publishing(storage: Path) -> Iterator[None]:
     """One publication at a time, whoever begins it."""
@@ -72,7 +77,7 @@ def copied(
     numbers: Numbers | None = None,
 ) -> Prepared:
     """Copy the records, for an epoch that is keyed anew; `key` is what records are pinned with."""
-    epoch = Epoch(1, os.urandom(IDENTIFIER_BYTES), records, ownership)
+    epoch = Epoch(1, new_identifier(), records, ownership)
     save_epoch(directory, epoch.identifier, records, ownership)
     return Prepared(epoch.identifier, epoch.pinned(key), epoch.people, numbers)
 

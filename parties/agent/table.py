@@ -2,7 +2,7 @@
 
 What its rows are kept by in the ledger, and whether it may be read again, is said here, too.
 
-Checked in tests/unit/parties/test_people.py, test_whose_budgets.py and test_publishing.py there.
+Checked in tests/unit/parties/test_people.py, and test_whose_budgets.py and test_publishing.py there.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from parties.agent.people import Meaning
 
 
 def table_of(config: AgentConfig, numbering: Numbering = by_appearance) -> tuple[Records, Ownership | None]:
+    """The records that stand in the table, and whose they are; what it raises quotes none of them."""
     try:
         records, ownership = load_table(config.data, config.declared, config.person, config.rows, numbering)
     except LocalDpError:

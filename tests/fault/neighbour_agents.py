@@ -127,7 +127,7 @@ class Chance:
         """Take the place of the operating system."""
         patch.setitem(SqliteLedger.__init__.__kwdefaults__ or {}, "clock", self.clock)
         patch.setattr(KeptAnswers.__init__, "__defaults__", (None, self.clock))
-        patch.setattr("parties.agent.state.new_identifier", self.identifier)
+        patch.setattr("parties.agent.epochs.new_identifier", self.identifier)
         patch.setattr("parties.agent.state.time", self.clock)
         patch.setattr("parties.agent.service.upload", _handed_over)
         # The time that reading a message takes is counted as it is, before a record is looked at: here it takes none.

@@ -173,7 +173,7 @@ def test_what_once_told(directory: Path, chance: Chance, shape: str) -> None:
 
 
 def refused_if_changed(config: AgentConfig, pin: bytes, ledger: SqliteLedger) -> None:
-    """`_require_places`, as it was."""
+    """`require_places`, as it was."""
     if ledger.last_state() not in (None, pin):
         raise InvalidRecord("the table changed since it was last asked about")
 
@@ -181,7 +181,7 @@ def refused_if_changed(config: AgentConfig, pin: bytes, ledger: SqliteLedger) ->
 def test_a_publication_that_is_refused_where_the_table_changed_is_caught(
     directory: Path, chance: Chance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parties.agent.state._require_places", refused_if_changed)
+    monkeypatch.setattr("parties.agent.state.require_places", refused_if_changed)
     assert difference(directory, chance, NAMED["each row"], [FOUND["each row"]]) is not None
 
 
