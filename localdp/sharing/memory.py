@@ -8,7 +8,7 @@ Checked in tests/unit/sharing/test_bound_servers.py, test_vault.py and tests/fau
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from localdp.errors import CollectionClosed, InvalidParameter, UnknownCollection
 from localdp.randomness.keys import derive_key
@@ -54,9 +54,10 @@ class ServerMemory:
         self._sealings = self._keys_in_use()
 
     def _remembered(self) -> dict[bytes, Task]:
-        """The collections in progress; none, if what was released is not on record any more."""
-        if not self._knows_last():
-            self._vault.begin_anew()
+        """The collections in progress; none, if not everything that was released is on record."""
+        self._finish(self._vault.collections())
+        if not self._knows_history():
+            self._vault.begin_anew(self._storage.history)
         tasks = {}
         for kept in self._storage.kept():
             if self._vault.secret(kept.collection.digest) is None:
@@ -64,17 +65,19 @@ class ServerMemory:
             else:
                 tasks[kept.collection.digest] = self._task_of(kept)
         for name in [name for name in self._vault.collections() if name not in tasks]:
-            released = self._storage.released(name)
-            self._vault.destroy(name, None if released is None else released.holding.accepted)
+            self._vault.destroy(name)
         return tasks
 
-    def _knows_last(self) -> bool:
-        """Whether what was released last, if anything was, is on record."""
-        if self._vault.last is None:
-            return True
-        collection, accepted = self._vault.last
-        released = self._storage.released(collection)
-        return released is not None and released.holding.accepted == accepted
+    def _finish(self, names: Sequence[bytes]) -> None:
+        """Destroy those of these secrets whose collections are released."""
+        for name in names:
+            released = self._storage.released(name)
+            if released is not None:
+                self._vault.destroy(name, released.holding.accepted)
+
+    def _knows_history(self) -> bool:
+        """Whether everything that was released is on record."""
+        return self._vault.history in (None, self._storage.history)
 
     def _keys_in_use(self) -> dict[bytes, tuple[SealingKey, bytes]]:
         """The newest key, and those that a collection in progress names; older ones are destroyed."""

@@ -255,6 +255,7 @@ class ShareServer(ServerMemory):
         """
         released = self._storage.released(collection)
         if released is None:
+            self._finish([name for name in self._vault.collections() if name not in self._tasks])
             released = self._release(self._task(collection), accepted, signed)
         if self._vault.secret(collection) is not None:
             self._vault.destroy(collection, released.holding.accepted)

@@ -27,6 +27,7 @@ from typing import Protocol
 from localdp.errors import StorageFailed
 from localdp.sharing.blocks import Mask, Positions, Rows
 from localdp.sharing.collection import Collection
+from localdp.sharing.history import NOTHING_RELEASED, followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,11 @@ class Storage(Protocol):
         """A collection that was released."""
         ...
 
+    @property
+    def history(self) -> bytes:
+        """The releases on record, in order (`localdp.sharing.history`)."""
+        ...
+
     def open(self, collection: Collection, owner: str = "") -> None:
         """A new collection."""
         ...
@@ -137,6 +143,7 @@ class MemoryStorage:
         self._kept: dict[bytes, Kept] = {}
         self._rows: dict[tuple[bytes, int], Rows] = {}
         self._released: dict[bytes, Release] = {}
+        self.history = NOTHING_RELEASED
 
     def kept(self) -> list[Kept]:
         """Copies, so that a server that was built again shares nothing with the one before."""
@@ -188,6 +195,7 @@ class MemoryStorage:
     def release(self, collection: bytes, released: Release) -> None:
         """What is about to be published."""
         self._released[collection] = released
+        self.history = followed(self.history, collection, released.holding.accepted)
         self.drop(collection)
 
     def drop(self, collection: bytes) -> None:

@@ -4,18 +4,17 @@ Reports and sums rest under a collection's secret, and its noise is a function o
 collection is released or ends.  So a copy of the state, however old, can neither be read nor released from, and the
 server's own key gives nothing back.
 
-The vault also knows what was released last: the collection, and the set of reports.  A state that has it not on record is
-an old copy, or a copy of a server that went another way, or none: the server has forgotten what it released.  Then it
-begins a new memory, with a new witness key (`binding`): everything about the collections of before is refused.
+The vault also knows the history of releases (`history`).  A state with another one is an old copy, or a copy of a server
+that went another way, or lacks some of its pages, or all: the server has forgotten what it released.  Then it begins a new
+memory, with a new witness key (`binding`): everything about the collections of before is refused.
 
-    the last release is             what it means
-    on record                       as it should be
-    on record, with a later one     a crash between the two: the secret of what is on record is destroyed at the start
-    not on record                   the state is another, or lost: a new memory
-    not known, the vault is new     new keys: no collection of before names them
+    the state's history is          what it means
+    the vault's                     as it should be
+    one release longer              a crash between the two: the secret of that collection is destroyed at the start
+    another                         the state is another, or lost: a new memory
+    some, and the vault is new      new keys: no collection of before names them
 
-A state that has the last release on record has all of this memory, since a server that released one had those before it on
-record when it started.  A number of releases would not do: two states of one number need not be one.
+It is never two releases longer: before a server releases, it destroys what is left of the secrets of others.
 
 Checked in tests/unit/sharing/test_vault.py and tests/contract/test_share_storage.py.
 """
@@ -42,8 +41,8 @@ class Vault(Protocol):
         ...
 
     @property
-    def last(self) -> tuple[bytes, bytes] | None:
-        """The collection that was released last in this memory, and the digest of its reports."""
+    def history(self) -> bytes | None:
+        """What was released, as far as it was told to; None in a simulation, which is never put back."""
         ...
 
     def collections(self) -> Sequence[bytes]:
@@ -59,15 +58,15 @@ class Vault(Protocol):
         ...
 
     def destroy(self, collection: bytes, accepted: bytes | None = None) -> None:
-        """Destroy the secret of a collection; with `accepted`, because these reports of it were released."""
+        """Destroy the secret of a collection; with `accepted`, because these reports of it were released just now."""
         ...
 
     def keep_keys(self, keys: Sequence[bytes]) -> None:
         """Destroy the older keys of the server but these."""
         ...
 
-    def begin_anew(self) -> None:
-        """Destroy all secrets and begin a new memory, in which nothing was released."""
+    def begin_anew(self, history: bytes) -> None:
+        """Destroy all secrets and begin a new memory, of a server that has released this."""
         ...
 
 
@@ -77,7 +76,7 @@ class MemoryVault:
     def __init__(self, key: bytes) -> None:
         self.keys: Sequence[bytes] = (key,)
         self.witness = derive_key(key, b"witness")
-        self.last: tuple[bytes, bytes] | None = None  # a simulation is never put back
+        self.history: bytes | None = None
         self._destroyed: set[bytes] = set()
 
     def collections(self) -> Sequence[bytes]:
@@ -100,6 +99,6 @@ class MemoryVault:
     def keep_keys(self, keys: Sequence[bytes]) -> None:
         """There is one."""
 
-    def begin_anew(self) -> None:
+    def begin_anew(self, history: bytes) -> None:
         """A new memory, which follows from the old one."""
         self.witness = derive_key(self.witness, b"anew")

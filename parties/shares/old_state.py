@@ -64,16 +64,19 @@ def upgrade(file: sqlite3.Connection, path: Path, layout: str, version: int) -> 
         for statement in layout.split(";"):
             file.execute(statement)
         file.execute("INSERT INTO server VALUES (1, ?)", (name,))
-        file.executemany("INSERT INTO released VALUES (?, ?, ?, ?, ?, ?, ?)", map(_released, rows))
+        file.executemany(
+            "INSERT INTO released VALUES (?, ?, ?, ?, ?, ?, ?, ?)", map(_released, range(len(rows)), rows)
+        )
         file.execute(f"PRAGMA user_version = {version}")
     file.execute("VACUUM")
     file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _released(row: tuple[bytes, bytes, str, int, int, bytes, bytes]) -> tuple[object, ...]:
+def _released(number: int, row: tuple[bytes, bytes, str, int, int, bytes, bytes]) -> tuple[object, ...]:
     digest, description, owner, reports, jobs, accepted, noisy = row
     collection = pb.Collection.FromString(description)
     wide = collection.tier == pb.TIER_PRIO3 and collection.encoding.kind in _WIDE
     width = 16 if wide else 8
     starts = range(0, len(noisy), _STORED_BYTES)
-    return digest, owner, reports, jobs, accepted, width, b"".join(noisy[at : at + width] for at in starts)
+    sums = b"".join(noisy[at : at + width] for at in starts)
+    return digest, number, owner, reports, jobs, accepted, width, sums

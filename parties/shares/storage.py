@@ -25,6 +25,7 @@ from google.protobuf.message import DecodeError
 from localdp.errors import InvalidParameter, LocalDpError, StorageFailed
 from localdp.sharing.blocks import Mask, Positions, Rows, pack_positions, rows_from, unpack_positions
 from localdp.sharing.collection import MOST_PEOPLE, Collection
+from localdp.sharing.history import NOTHING_RELEASED, followed
 from localdp.sharing.storage import Holding, Job, Kept, Release, Upload
 from localdp.sharing.vault import Vault
 from parties import codec
@@ -78,6 +79,7 @@ CREATE TABLE IF NOT EXISTS jobs (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS released (
   digest BLOB PRIMARY KEY,
+  number INTEGER NOT NULL,
   owner TEXT NOT NULL,
   reports INTEGER NOT NULL,
   jobs INTEGER NOT NULL,
@@ -98,6 +100,7 @@ class SqliteStorage:
         What is not `synced` outlives the process and not the machine: for simulations.
         """
         self._vault = vault
+        self._releases, self.history = 0, NOTHING_RELEASED
         with storage_errors(path):
             make_private(path)
             self._file = sqlite3.connect(path, timeout=1.0, isolation_level=None, check_same_thread=False)
@@ -125,6 +128,12 @@ class SqliteStorage:
             found = self._file.execute("SELECT name FROM server").fetchone()[0]
         if found != name:
             raise InvalidParameter(f"this state belongs to another share server than {name}")
+        for row in self._file.execute("SELECT digest, accepted FROM released ORDER BY number"):
+            self._follow(*row)
+
+    def _follow(self, collection: bytes, accepted: bytes) -> None:
+        self._releases += 1
+        self.history = followed(self.history, collection, accepted)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -142,7 +151,7 @@ class SqliteStorage:
             row = self._file.execute("SELECT * FROM released WHERE digest = ?", (collection,)).fetchone()
         if row is None:
             return None
-        _, owner, reports, jobs, accepted, element_bytes, noisy_sums = row
+        _, _, owner, reports, jobs, accepted, element_bytes, noisy_sums = row
         return Release(owner, Holding(reports, accepted, jobs, sealed=True), noisy_sums, element_bytes)
 
     def open(self, collection: Collection, owner: str = "") -> None:
@@ -235,6 +244,7 @@ class SqliteStorage:
         holding = released.holding
         row = (
             collection,
+            self._releases,
             released.owner,
             holding.reports,
             holding.jobs,
@@ -243,8 +253,9 @@ class SqliteStorage:
             released.noisy_sums,
         )
         with self._transaction():
-            self._file.execute("INSERT INTO released VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            self._file.execute("INSERT INTO released VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
             self._drop(collection)
+        self._follow(collection, holding.accepted)
 
     def drop(self, collection: bytes) -> None:
         """Forget a collection that was not released."""

@@ -4,7 +4,7 @@ The file is never copied by a backup of the state, and a copy of it is worth not
 its secret is overwritten where it stands (`localdp.sharing.vault` says what follows from that).  A file system that writes
 elsewhere than it was told, or takes snapshots, may keep the old bytes for a while: put the file on one that does not.
 
-    0      header: sequence, witness, last release, keys, checksum      two copies, written in turn, so that
+    0      header: sequence, witness, history, keys, checksum           two copies, written in turn, so that
     4096   header                                                       no write tears both
     8192   slots of 64 bytes: digest of a collection, its secret        zero: free
 
@@ -24,12 +24,13 @@ from pathlib import Path
 
 from localdp.errors import InvalidParameter, StorageFailed
 from localdp.randomness.keys import KEY_BYTES
+from localdp.sharing.history import NOTHING_RELEASED, followed
 from parties.durable import make_private, storage_errors, sync_directory
 
 SUFFIX = ".secrets"
 MOST_KEYS = 8
 _NAME = b"localdp vault 1\0"
-_HEADER = struct.Struct(f"<16sQ32s64sB{MOST_KEYS * KEY_BYTES}s")
+_HEADER = struct.Struct(f"<16sQ32s32s32sB{MOST_KEYS * KEY_BYTES}s")
 _CHECKSUM_BYTES = 32
 _COPIES = (0, 4096)
 _FIRST_SLOT, _SLOT_BYTES = 8192, 64
@@ -69,7 +70,7 @@ class FileVault:
             raise StorageFailed(f"another process uses {path}: stop it first") from None
 
     def _begin(self, path: Path, key: bytes | None) -> None:
-        self._sequence, self._last = 0, b""
+        self._sequence, self.history, self._last = 0, NOTHING_RELEASED, bytes(KEY_BYTES)
         self.witness = os.urandom(KEY_BYTES)
         self._keys = [key or os.urandom(KEY_BYTES)]
         self._write_header(both=True)
@@ -79,7 +80,7 @@ class FileVault:
         headers = [header for at in _COPIES if (header := self._header(at)) is not None]
         if not headers:
             raise StorageFailed(f"{path} is no file of a share server's secrets, or is damaged")
-        self._sequence, self.witness, self._last, self._keys = max(headers)
+        self._sequence, self.witness, self.history, self._last, self._keys = max(headers)
         data = os.pread(self._file, os.fstat(self._file).st_size, _FIRST_SLOT)
         for slot in range(len(data) // _SLOT_BYTES):
             held = data[slot * _SLOT_BYTES : (slot + 1) * _SLOT_BYTES]
@@ -88,22 +89,24 @@ class FileVault:
             else:
                 self._free.append(slot)
 
-    def _header(self, at: int) -> tuple[int, bytes, bytes, list[bytes]] | None:
+    def _header(self, at: int) -> tuple[int, bytes, bytes, bytes, list[bytes]] | None:
         data = os.pread(self._file, _HEADER.size + _CHECKSUM_BYTES, at)
         body, checksum = data[: _HEADER.size], data[_HEADER.size :]
         if len(body) != _HEADER.size or hashlib.sha256(body).digest() != checksum:
             return None
-        name, sequence, witness, last, count, keys = _HEADER.unpack(body)
+        name, sequence, witness, history, last, count, keys = _HEADER.unpack(body)
         if name != _NAME:
             return None
-        return sequence, witness, last, [keys[i * 32 : i * 32 + 32] for i in range(count)]
+        return sequence, witness, history, last, [keys[i * 32 : i * 32 + 32] for i in range(count)]
 
     def _write_header(self, *, both: bool = False) -> None:
         """Durable when it returns, with everything that was written before."""
         for _ in range(2 if both else 1):
             sequence = self._sequence + 1
             keys = b"".join(self._keys)
-            body = _HEADER.pack(_NAME, sequence, self.witness, self._last, len(self._keys), keys)
+            body = _HEADER.pack(
+                _NAME, sequence, self.witness, self.history, self._last, len(self._keys), keys
+            )
             os.pwrite(self._file, body + hashlib.sha256(body).digest(), _COPIES[sequence % 2])
             os.fdatasync(self._file)
             self._sequence = sequence  # not before: after a failure the copy that is whole must stay
@@ -111,11 +114,6 @@ class FileVault:
     def close(self) -> None:
         """Let go of the file."""
         os.close(self._file)
-
-    @property
-    def last(self) -> tuple[bytes, bytes] | None:
-        """The collection that was released last in this memory, and the digest of its reports."""
-        return (self._last[:KEY_BYTES], self._last[KEY_BYTES:]) if any(self._last) else None
 
     @property
     def keys(self) -> Sequence[bytes]:
@@ -167,16 +165,26 @@ class FileVault:
         slot, _ = self._slots[collection]
         with storage_errors(_WHAT):
             if accepted is not None:  # on the disk first: what is gone without a trace would be made anew
-                self._last = collection + accepted
-                self._write_header()
+                self._follow(collection, accepted)
             os.pwrite(self._file, bytes(_SLOT_BYTES), _FIRST_SLOT + slot * _SLOT_BYTES)
             os.fdatasync(self._file)
         del self._slots[collection]
         self._free.append(slot)
 
-    def begin_anew(self) -> None:
+    def _follow(self, collection: bytes, accepted: bytes) -> None:
+        """Know of a release, once: also if the disk fails after that, and the secret is destroyed at another time."""
+        if self._last != collection:
+            before = self.history, self._last
+            self.history, self._last = followed(self.history, collection, accepted), collection
+            try:
+                self._write_header()
+            except OSError:
+                self.history, self._last = before
+                raise
+
+    def begin_anew(self, history: bytes) -> None:
         """Overwrite all secrets, and begin a new memory."""
-        self.witness, self._last = os.urandom(KEY_BYTES), b""
+        self.witness, self.history, self._last = os.urandom(KEY_BYTES), history, bytes(KEY_BYTES)
         with storage_errors(_WHAT):
             for slot, _ in self._slots.values():
                 os.pwrite(self._file, bytes(_SLOT_BYTES), _FIRST_SLOT + slot * _SLOT_BYTES)

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from localdp.errors import StorageFailed
 from localdp.sharing.blocks import Rows
+from localdp.sharing.history import NOTHING_RELEASED, followed
 from localdp.sharing.storage import Job, Kept, MemoryStorage, Storage, Upload
 from localdp.sharing.vault import Vault
 from parties.shares.storage import SqliteStorage
@@ -86,7 +87,7 @@ class CopiedVault:
         self._keys = [draw()]
         self._secrets: dict[bytes, bytes] = {}
         self.witness = draw()
-        self.last: tuple[bytes, bytes] | None = None
+        self.history = NOTHING_RELEASED
         self.releases = 0  # for a twin that goes by their number
 
     @property
@@ -117,10 +118,10 @@ class CopiedVault:
     def destroy(self, collection: bytes, accepted: bytes | None = None) -> None:
         del self._secrets[collection]
         if accepted is not None:
-            self.last, self.releases = (collection, accepted), self.releases + 1
+            self.history, self.releases = followed(self.history, collection, accepted), self.releases + 1
 
-    def begin_anew(self) -> None:
-        self.witness, self.last = self._draw(), None
+    def begin_anew(self, history: bytes) -> None:
+        self.witness, self.history = self._draw(), history
         self._secrets.clear()
 
 

@@ -26,6 +26,7 @@ from localdp.sharing import additive
 from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection
 from localdp.sharing.encoding import Encoding
+from localdp.sharing.history import NOTHING_RELEASED
 from parties.coordinator import Peer
 from parties.repeating import Patience
 from parties.serving import open_aio_channel
@@ -157,7 +158,7 @@ def check_secrets_are_gone(state: Path, name: str) -> None:
     """A server that starts on what is left has released once, and has no secret of it, in memory or on the disk."""
     vault = FileVault(vault_path(state))
     with closing(vault), closing(SqliteStorage(state, name, vault)) as storage:
-        assert vault.last is not None and storage.released(vault.last[0]) is not None
+        assert vault.history == storage.history != NOTHING_RELEASED
         assert not vault.collections() and not storage.kept()
     assert not any(vault_path(state).read_bytes()[FIRST_SLOT:])
 

@@ -162,14 +162,14 @@ class KeepsSecrets(ShareServer):
 class NeverForgets(ShareServer):
     """Believes that it remembers everything, however old its state is."""
 
-    def _knows_last(self) -> bool:
+    def _knows_history(self) -> bool:
         return True
 
 
 class CountsReleases(ShareServer):
     """Knows its state by the number of releases on record."""
 
-    def _knows_last(self) -> bool:
+    def _knows_history(self) -> bool:
         vault: Any = self._vault
         on_record, known = len(self._storage._released), vault.inner.releases  # type: ignore[attr-defined]
         vault.inner.releases = min(on_record, known)

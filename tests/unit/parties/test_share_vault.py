@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -12,6 +13,7 @@ import pytest
 
 from localdp.errors import InvalidParameter, StorageFailed
 from localdp.oracles.shared import binding_of
+from localdp.sharing.history import NOTHING_RELEASED, followed
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import MemoryStorage
 from localdp.sharing.vault import MemoryVault
@@ -26,6 +28,10 @@ HEADERS = (0, 4096)
 FIRST_SLOT = 8192
 
 
+def released_in_order(*names: bytes) -> bytes:
+    return functools.reduce(lambda history, name: followed(history, name, SET), names, NOTHING_RELEASED)
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "state.secrets"
@@ -33,7 +39,7 @@ def path(tmp_path: Path) -> Path:
 
 def contents(vault: FileVault) -> tuple[Any, ...]:
     secrets = {name: vault.secret(name) for name in vault.collections()}
-    return vault.keys, vault.witness, vault.last, secrets
+    return vault.keys, vault.witness, vault.history, secrets
 
 
 @contextmanager
@@ -51,14 +57,18 @@ def test_everything_is_there_again(path: Path) -> None:
         before = contents(made)
     with opened(path) as again:
         assert contents(again) == before
-        assert again.last == (NAMES[1], SET) and set(again.collections()) == {NAMES[0], NAMES[2], NAMES[4]}
+        assert again.history == released_in_order(NAMES[1]) and set(again.collections()) == {
+            NAMES[0],
+            NAMES[2],
+            NAMES[4],
+        }
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_new_vault_has_the_key_that_is_given_or_one_of_its_own(path: Path, tmp_path: Path) -> None:
     for key in (b"k" * 32, b"l" * 32):  # the second time it is not new any more
         with closing(FileVault(path, key)) as made:
-            assert made.keys == (b"k" * 32,) and made.last is None
+            assert made.keys == (b"k" * 32,) and made.history == NOTHING_RELEASED
     with opened(tmp_path / "one") as one, opened(tmp_path / "other") as other:
         assert one.keys != other.keys and one.witness != other.witness
 
@@ -93,9 +103,9 @@ def test_all_secrets_and_the_witness_are_overwritten_when_a_new_memory_begins(pa
     with opened(path) as made:
         made.make(NAMES[0])
         secret, witness, keys = made.secret(NAMES[0]) or b"?", made.witness, made.keys
-        made.begin_anew()
+        made.begin_anew(SET)
         left = path.read_bytes()
-        assert (made.last, made.keys, made.collections()) == (None, keys, ())
+        assert (made.history, made.keys, made.collections()) == (SET, keys, ())
     assert secret not in left and witness not in left and keys[0] in left
 
 
@@ -139,7 +149,7 @@ def test_one_torn_header_loses_nothing(path: Path, at: int) -> None:
         assert contents(again) == before
         again.destroy(NAMES[0], SET)
     with opened(path) as last:
-        assert last.last == (NAMES[0], SET)
+        assert last.history == released_in_order(NAMES[0])
 
 
 def test_a_file_of_something_else_or_without_any_whole_header_is_refused(path: Path) -> None:
@@ -160,7 +170,7 @@ def test_a_file_of_something_else_or_without_any_whole_header_is_refused(path: P
 def test_a_file_that_was_begun_and_not_written_is_begun_again(path: Path) -> None:
     path.write_bytes(b"")
     with opened(path) as made:
-        assert made.last is None and len(made.keys) == 1
+        assert made.history == NOTHING_RELEASED and len(made.keys) == 1
 
 
 def test_one_process_at_a_time_has_it_open(path: Path) -> None:
@@ -217,7 +227,7 @@ def test_a_write_that_fails_is_told_and_spoils_nothing(path: Path, monkeypatch: 
         before = contents(made)
     with opened(path) as again:
         assert contents(again) == before
-        assert again.last == (NAMES[3], SET) and again.collections() == (NAMES[1],)
+        assert again.history == released_in_order(NAMES[0], NAMES[3]) and again.collections() == (NAMES[1],)
 
 
 # Keys.

@@ -11,6 +11,7 @@ import pytest
 from localdp.errors import InvalidParameter, StorageFailed
 from localdp.oracles.shared import binding_of
 from localdp.sharing.collection import Collection
+from localdp.sharing.history import NOTHING_RELEASED, followed
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import MemoryStorage
 from localdp.sharing.vault import MemoryVault
@@ -26,7 +27,7 @@ def test_secrets_in_memory_follow_from_the_key_and_are_gone_when_they_are_destro
     one.destroy(b"a", b"set")
     assert one.secret(b"a") is None and one.secret(b"b") == same.secret(b"b")
     before = one.witness
-    one.begin_anew()
+    one.begin_anew(b"")
     assert one.witness != before == same.witness
 
 
@@ -65,9 +66,9 @@ class Pair:
     def witnesses(self) -> list[bytes]:
         return [server.witness_key for server in self.servers]
 
-    def last(self) -> list[bytes | None]:
-        """What each vault says was released last."""
-        return [None if vault.last is None else vault.last[0] for vault in self.vaults]
+    def require_agreement(self) -> None:
+        """What each vault says was released is what its state says."""
+        assert [vault.history for vault in self.vaults] == [state.history for state in self.states]
 
     def close(self) -> None:
         for vault in self.vaults:
@@ -86,7 +87,7 @@ def test_where_both_are_as_they_should_be_a_server_goes_on(pair: Pair) -> None:
     noisy, before = released(pair.servers, first), pair.witnesses()
     pair.start()
     assert pair.witnesses() == before
-    assert pair.last() == [first.digest] * 2
+    pair.require_agreement()
     assert published(pair.servers, first) and released(pair.servers, first) == noisy
     released(pair.servers, second)
 
@@ -102,7 +103,7 @@ def test_after_a_crash_between_the_two_the_secret_is_destroyed_at_the_start(pair
     pair.vaults[1].fails = False
     pair.start()
     assert pair.vaults[1].secret(first.digest) is None
-    assert pair.last() == [first.digest] * 2
+    pair.require_agreement()
     assert pair.witnesses() == before
     released(pair.servers, first)
     released(pair.servers, second)
@@ -116,7 +117,7 @@ def test_a_release_whose_secret_could_not_be_destroyed_is_not_told_before_it_is(
             released(pair.servers, first)
     pair.vaults[1].fails = False
     released(pair.servers, first)
-    assert pair.last() == [first.digest] * 2
+    pair.require_agreement()
     assert [vault.collections() for vault in pair.vaults] == [(), ()]
 
 
@@ -160,6 +161,43 @@ def test_a_new_memory_is_begun_once(pair: Pair) -> None:
     released(pair.servers, kept)
 
 
+def test_nothing_is_released_while_the_secret_of_a_release_is_left(pair: Pair) -> None:
+    """Or a state from between the two would be taken for the right one."""
+    first, second = pair.bound(1), pair.bound(2)
+    pair.vaults[1].fails = True
+    with pytest.raises(StorageFailed):
+        released(pair.servers, first)
+    between, before = copy.deepcopy(pair.states), pair.witnesses()
+    with pytest.raises(StorageFailed):
+        released(pair.servers, second)
+    pair.vaults[1].fails = False
+    released(pair.servers, second)
+    released(pair.servers, first)
+    pair.require_agreement()
+    pair.start(between)
+    assert not set(pair.witnesses()) & set(before)
+
+
+@pytest.mark.parametrize("lost", range(4))
+def test_a_state_that_lacks_any_release_begins_a_new_memory(pair: Pair, lost: int) -> None:
+    """As a file of before does, with the log of later beside it."""
+    collections = [pair.bound(number) for number in range(1, 5)]
+    for collection in collections:
+        released(pair.servers, collection)
+    before = pair.witnesses()
+    pair.start([_without(state, collections[lost].digest) for state in pair.states])
+    assert not set(pair.witnesses()) & set(before)
+
+
+def _without(state: MemoryStorage, lost: bytes) -> MemoryStorage:
+    made = MemoryStorage()
+    for name, release in state._released.items():
+        if name != lost:
+            made._released[name] = release
+            made.history = followed(made.history, name, release.holding.accepted)
+    return made
+
+
 def test_without_its_vault_a_server_has_other_keys_and_no_collection_names_them(
     pair: Pair, tmp_path: Path
 ) -> None:
@@ -200,4 +238,6 @@ def test_a_collection_that_could_not_be_dropped_at_its_end_is_dropped_later(tmp_
     state.stuck = False
     server.expire()
     vault.close()
-    assert not server.in_progress(collection.digest) and not state.kept() and vault.last is None
+    assert (
+        not server.in_progress(collection.digest) and not state.kept() and vault.history == NOTHING_RELEASED
+    )
