@@ -49,6 +49,7 @@ from localdp.sharing.prio3.prio3 import NONCE_BYTES
 WORTH_COMPILING = (
     1 << 20
 )  # field elements of all reports: about a second of verification without a compiler
+_SLOW_ELEMENTS = 1 << 13  # of one report: a block of them takes seconds on arrays, however few they are
 _BLOCK_WORTH_COMPILING = 1 << 15  # of the reports that a party makes at once: a tenth of a second
 # One report is always made faster alone than on numpy arrays: twice for a count, twelve times for a histogram of 256.
 # Where numpy makes one call for each of many elements, seven reports for two servers are, and fewer for more servers.
@@ -135,7 +136,7 @@ class Prio3Tier:
     def is_large(self) -> bool:
         """Whether all that is to be done here is worth a compiler."""
         reports = self.collection.people if self.reports is None else self.reports
-        return reports * self._elements >= WORTH_COMPILING
+        return reports * self._elements >= WORTH_COMPILING or self._elements >= _SLOW_ELEMENTS
 
     def prepare(self, tell: Tell) -> Callable[[], None] | None:
         """Compile what verification needs, or load it, where a compiler is installed and there is much to verify."""

@@ -127,7 +127,7 @@ class ShareServer(ServerMemory):
         self._agree_on_key(task, verify_key)
         held = task.held(positions)
         if held.all():
-            return held, self._checks.begin(task, positions).verifiers
+            return held, self._checks.recall(task, positions).verifiers
         verifiers = np.full((len(positions), task.sharing.verifier_bytes), _REFUSED_ROW, np.uint8)
         return held, verifiers  # the leader asks again about those that all have
 

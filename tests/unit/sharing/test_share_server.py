@@ -20,6 +20,7 @@ from localdp.errors import (
 )
 from localdp.sharing.agreement import agree, proposals, verify
 from localdp.sharing.blocks import Rows, ShareBlock
+from localdp.sharing.checks import Checks
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Holding, Job, MemoryStorage
 from localdp.sharing.vault import MemoryVault
@@ -269,6 +270,22 @@ def test_a_decision_about_reports_that_are_not_here_or_out_of_turn_is_refused(
     with pytest.raises(MalformedReport):
         servers[1].commit(DIGEST, Job(0, some, np.ones(3, np.bool_)))
     assert servers[1].holding(DIGEST).reports == 0
+
+
+def test_what_is_asked_again_is_not_computed_again(
+    servers: list[ShareServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a block that takes longer than a leader waits were never told."""
+    upload(servers, blocks_of(COLLECTION, bits(*[1] * 12)))
+    asked = (
+        COLLECTION.digest,
+        servers[0].verify_key(COLLECTION.digest),
+        servers[0].stored(COLLECTION.digest),
+    )
+    held, told = servers[1].check(*asked)
+    monkeypatch.setattr(Checks, "begin", None)
+    again = servers[1].check(*asked)
+    assert (again[0] == held).all() and (again[1] == told).all()
 
 
 def test_blocks_that_overlap_do_not_count_a_report_twice(servers: list[ShareServer]) -> None:
