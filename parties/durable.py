@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from localdp.errors import StorageFailed
+from localdp.errors import InvalidParameter, StorageFailed
 
 BUSY_SECONDS = 30.0  # how long another process's transaction is waited for
 
@@ -28,6 +28,12 @@ def make_private(path: Path) -> None:
     """A new file is for its owner's eyes; SQLite gives its companion files the same mode."""
     if not path.exists():
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+
+
+def require_private(path: Path) -> None:
+    """Refuse a file with secrets that others can read."""
+    if path.stat().st_mode & 0o077:
+        raise InvalidParameter(f"{path} can be read by others; chmod 600 it")
 
 
 def make_private_directory(directory: Path) -> None:

@@ -57,6 +57,10 @@ class Checks:
         """The block is decided."""
         self._checked.pop(_name(task, positions), None)
 
+    def forget(self, collection: bytes) -> None:
+        """Nothing of this collection is on its way any more."""
+        self._checked = {name: checked for name, checked in self._checked.items() if name[0] != collection}
+
     def _remember(self, task: Task, checked: Checked) -> None:
         while len(self._checked) >= _MOST:
             del self._checked[next(iter(self._checked))]

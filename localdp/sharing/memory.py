@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from localdp.errors import CollectionClosed, InvalidParameter, UnknownCollection
+from localdp.errors import CollectionClosed, InvalidParameter, PolicyRefused, UnknownCollection
 from localdp.randomness.keys import derive_key
 from localdp.sharing.binding import Opening, commitment_to
 from localdp.sharing.checks import Checks
@@ -109,7 +109,10 @@ class ServerMemory:
         if self._storage.released(collection.digest) is not None:
             return True
         if collection.digest in self._tasks:
-            return self._tasks[collection.digest].sealed is not None
+            task = self._tasks[collection.digest]
+            if task.owner != owner:
+                raise PolicyRefused("somebody else has opened this collection; begin a new one")
+            return task.sealed is not None
         self._require_bound(collection)
         self.expire()
         self._policy.require(collection, self._clock(), len(self._tasks))
@@ -140,7 +143,11 @@ class ServerMemory:
             if self._vault.secret(name) is not None:
                 self._vault.destroy(name)
             self._storage.drop(name)
-            del self._tasks[name]
+            self._forget(name)
+
+    def _forget(self, collection: bytes) -> None:
+        del self._tasks[collection]
+        self._checks.forget(collection)
 
     def in_progress(self, collection: bytes) -> bool:
         """Whether a collection is open and was not released."""

@@ -202,7 +202,8 @@ class ShareServer(ServerMemory):
     def require_enough(self, collection: bytes) -> None:
         """Refuse to go on below the minimum batch."""
         task = self._task(collection)
-        reports, minimum = task.holding().reports, task.collection.minimum_batch
+        reports = task.holding().reports
+        minimum = max(task.collection.minimum_batch, self._policy.minimum_batch)
         if reports < minimum:
             raise TooFewReports(
                 f"{reports} reports are below the minimum batch of {minimum}{task.blame.text}"
@@ -279,7 +280,7 @@ class ShareServer(ServerMemory):
         )
         released = Release(task.owner, task.sealed, noisy, len(noisy) // collection.encoding.length)
         self._storage.release(collection.digest, released)
-        del self._tasks[collection.digest]
+        self._forget(collection.digest)
         return released
 
     def _noise(self, task: Task) -> list[int]:

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from localdp.errors import InvalidParameter
 from localdp.oracles.secrets import SECRET_BYTES, Secrets
 from localdp.randomness.keys import derive_key
-from parties.durable import make_private_directory, sync_directory
+from parties.durable import make_private_directory, require_private, sync_directory
 
 FILE_NAME = "secrets.json"
 
@@ -63,8 +63,7 @@ def load_secrets(directory: Path) -> SecretFile:
                 "`localdp agent restore`"
             )
         raise InvalidParameter(f"{path} does not exist; make it with `localdp agent init`")
-    if path.stat().st_mode & 0o077:
-        raise InvalidParameter(f"{path} can be read by others; chmod 600 it")
+    require_private(path)
     try:
         data = json.loads(path.read_text())
         keys = {str(name): bytes.fromhex(key) for name, key in data["keys"].items()}

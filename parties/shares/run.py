@@ -35,12 +35,12 @@ def server_with_state(name: str, state: Path, policy: ServerPolicy | None = None
     secrets_path = vault_path(state)
     with storage_errors(state):
         old_key = key_of(state)
-    if old_key is None and state.exists() and state.stat().st_size and not secrets_path.exists():
+    if old_key is None and _has_content(state) and not _has_content(secrets_path):
         raise StorageFailed(
             f"{secrets_path} is gone, and with it the keys to {state}: move the state away to begin anew, under a new"
             " key that agents have to be told"
         )
-    vault = FileVault(secrets_path, old_key)
+    vault = FileVault(secrets_path, old_key, server=name)
     try:
         storage = SqliteStorage(state, name, vault)
         try:
@@ -51,11 +51,15 @@ def server_with_state(name: str, state: Path, policy: ServerPolicy | None = None
         vault.close()
 
 
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
 def rotated(name: str, state: Path) -> str:
     """Give a server a new key; returns it."""
     with server_with_state(name, state):  # or there is nothing to go on with, and it says why
         pass
-    vault = FileVault(vault_path(state))
+    vault = FileVault(vault_path(state), server=name)
     try:
         vault.add_key()
     finally:

@@ -4,7 +4,7 @@ The file is never copied by a backup of the state, and a copy of it is worth not
 its secret is overwritten where it stands (`localdp.sharing.vault` says what follows from that).  A file system that writes
 elsewhere than it was told, or takes snapshots, may keep the old bytes for a while: put the file on one that does not.
 
-    0      header: sequence, witness, history, keys, checksum           two copies, written in turn, so that
+    0      header: whose, sequence, witness, history, keys, checksum    two copies, written in turn, so that
     4096   header                                                       no write tears both
     8192   slots of 64 bytes: digest of a collection, its secret        zero: free
 
@@ -25,12 +25,12 @@ from pathlib import Path
 from localdp.errors import InvalidParameter, StorageFailed
 from localdp.randomness.keys import KEY_BYTES
 from localdp.sharing.history import NOTHING_RELEASED, followed
-from parties.durable import make_private, storage_errors, sync_directory
+from parties.durable import make_private, require_private, storage_errors, sync_directory
 
 SUFFIX = ".secrets"
 MOST_KEYS = 8
 _NAME = b"localdp vault 1\0"
-_HEADER = struct.Struct(f"<16sQ32s32s32sB{MOST_KEYS * KEY_BYTES}s")
+_HEADER = struct.Struct(f"<16s32sQ32s32s32sB{MOST_KEYS * KEY_BYTES}s")
 _CHECKSUM_BYTES = 32
 _COPIES = (0, 4096)
 _FIRST_SLOT, _SLOT_BYTES = 8192, 64
@@ -45,11 +45,13 @@ def vault_path(state: Path) -> Path:
 class FileVault:
     """Secrets in a file; one process at a time has it open."""
 
-    def __init__(self, path: Path, key: bytes | None = None) -> None:
-        """Open the file, or make it, with this key if one is given."""
+    def __init__(self, path: Path, key: bytes | None = None, *, server: str = "") -> None:
+        """Open the file of a server, or make it, with this key if one is given."""
+        self._server = hashlib.sha256(server.encode()).digest()
         with storage_errors(_WHAT, path):
             is_new = not path.exists()
             make_private(path)
+            require_private(path)
             self._file = os.open(path, os.O_RDWR)
             try:
                 self._lock(path)
@@ -80,7 +82,11 @@ class FileVault:
         headers = [header for at in _COPIES if (header := self._header(at)) is not None]
         if not headers:
             raise StorageFailed(f"{path} is no file of a share server's secrets, or is damaged")
-        self._sequence, self.witness, self.history, self._last, self._keys = max(headers)
+        server, self._sequence, self.witness, self.history, self._last, self._keys = max(
+            headers, key=lambda header: header[1]
+        )
+        if server != self._server:
+            raise StorageFailed(f"{path} has the secrets of another share server: put the right file back")
         data = os.pread(self._file, os.fstat(self._file).st_size, _FIRST_SLOT)
         for slot in range(len(data) // _SLOT_BYTES):
             held = data[slot * _SLOT_BYTES : (slot + 1) * _SLOT_BYTES]
@@ -89,15 +95,15 @@ class FileVault:
             else:
                 self._free.append(slot)
 
-    def _header(self, at: int) -> tuple[int, bytes, bytes, bytes, list[bytes]] | None:
+    def _header(self, at: int) -> tuple[bytes, int, bytes, bytes, bytes, list[bytes]] | None:
         data = os.pread(self._file, _HEADER.size + _CHECKSUM_BYTES, at)
         body, checksum = data[: _HEADER.size], data[_HEADER.size :]
         if len(body) != _HEADER.size or hashlib.sha256(body).digest() != checksum:
             return None
-        name, sequence, witness, history, last, count, keys = _HEADER.unpack(body)
+        name, server, sequence, witness, history, last, count, keys = _HEADER.unpack(body)
         if name != _NAME:
             return None
-        return sequence, witness, history, last, [keys[i * 32 : i * 32 + 32] for i in range(count)]
+        return server, sequence, witness, history, last, [keys[i * 32 : i * 32 + 32] for i in range(count)]
 
     def _write_header(self, *, both: bool = False) -> None:
         """Durable when it returns, with everything that was written before."""
@@ -105,7 +111,14 @@ class FileVault:
             sequence = self._sequence + 1
             keys = b"".join(self._keys)
             body = _HEADER.pack(
-                _NAME, sequence, self.witness, self.history, self._last, len(self._keys), keys
+                _NAME,
+                self._server,
+                sequence,
+                self.witness,
+                self.history,
+                self._last,
+                len(self._keys),
+                keys,
             )
             os.pwrite(self._file, body + hashlib.sha256(body).digest(), _COPIES[sequence % 2])
             os.fdatasync(self._file)

@@ -121,7 +121,7 @@ def test_releases_are_kept_with_their_bytes_and_their_owner(state: Path) -> None
 def test_the_key_is_kept_so_that_agents_need_not_be_told(state: Path) -> None:
     with server_with_state("server-0", state) as server:
         assert server.sealing_key == ShareServer("server-0", MemoryVault(KEY)).sealing_key
-    with closing(FileVault(vault_path(state))) as vault:
+    with closing(FileVault(vault_path(state), server="server-0")) as vault:
         assert vault.keys == (KEY,)
 
 
@@ -173,7 +173,7 @@ def test_a_new_key_can_be_made_of_an_old_state(state: Path) -> None:
     with server_with_state("server-0", state) as server:
         assert server.sealing_key.public.hex() == new
         assert server.release(COUNT.digest, b"set").owner == "analyst"
-    with closing(FileVault(vault_path(state))) as vault:
+    with closing(FileVault(vault_path(state), server="server-0")) as vault:
         assert KEY not in vault.keys
 
 

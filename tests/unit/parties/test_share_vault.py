@@ -154,6 +154,7 @@ def test_one_torn_header_loses_nothing(path: Path, at: int) -> None:
 
 def test_a_file_of_something_else_or_without_any_whole_header_is_refused(path: Path) -> None:
     path.write_bytes(b"something else" * 1000)
+    path.chmod(0o600)
     with pytest.raises(StorageFailed, match="is no file of a share server's secrets"):
         FileVault(path)
     path.unlink()
@@ -169,8 +170,27 @@ def test_a_file_of_something_else_or_without_any_whole_header_is_refused(path: P
 
 def test_a_file_that_was_begun_and_not_written_is_begun_again(path: Path) -> None:
     path.write_bytes(b"")
+    path.chmod(0o600)
     with opened(path) as made:
         assert made.history == NOTHING_RELEASED and len(made.keys) == 1
+
+
+def test_the_secrets_of_another_server_are_refused(path: Path) -> None:
+    with closing(FileVault(path, server="server-0")) as made:
+        made.make(NAMES[0])
+        before = contents(made)
+    with pytest.raises(StorageFailed, match="another share server"):
+        FileVault(path, server="server-1")
+    with closing(FileVault(path, server="server-0")) as again:
+        assert contents(again) == before
+
+
+def test_a_file_that_others_can_read_is_refused(path: Path) -> None:
+    with opened(path):
+        pass
+    path.chmod(0o644)
+    with pytest.raises(InvalidParameter, match="chmod 600"):
+        FileVault(path)
 
 
 def test_one_process_at_a_time_has_it_open(path: Path) -> None:
@@ -292,14 +312,23 @@ STEPS: dict[str, Callable[[Path], object]] = {
 }
 
 
+LOST: dict[str, Callable[[Path], None]] = {
+    "gone": Path.unlink,
+    "emptied": lambda path: os.truncate(path, 0),
+}
+
+
+@pytest.mark.parametrize("lost", LOST)
 @pytest.mark.parametrize("step", STEPS)
-def test_a_state_without_its_secrets_is_refused_with_what_to_do(tmp_path: Path, step: str) -> None:
+def test_a_state_without_its_secrets_is_refused_with_what_to_do(
+    tmp_path: Path, step: str, lost: str
+) -> None:
     state = tmp_path / "state"
     started(state)
-    vault_path(state).unlink()
+    LOST[lost](vault_path(state))
     with pytest.raises(StorageFailed, match="move the state away"):
         STEPS[step](state)
-    assert not vault_path(state).exists()
+    assert not vault_path(state).exists() or not vault_path(state).stat().st_size
 
 
 # What a copy of the state is worth.

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from localdp.errors import InvalidParameter, PolicyRefused
+from localdp.errors import InvalidParameter, PolicyRefused, TooFewReports
 from localdp.sharing.agreement import agree
 from localdp.sharing.binding import MOST_SECONDS
 from localdp.sharing.collection import Collection
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.server_policy import ServerPolicy, kinds_of
 from localdp.sharing.share_server import ShareServer
+from localdp.sharing.storage import MemoryStorage
 from localdp.sharing.vault import MemoryVault
 from tests.support.shares import (
     KEYRING,
@@ -109,6 +110,31 @@ def test_a_collection_below_the_operators_minimum_is_refused_before_anybody_uplo
     with pytest.raises(PolicyRefused, match="at least 20 reports"):
         made.open(collection_of(minimum_batch=19))
     made.open(collection_of(minimum_batch=20))
+
+
+def test_a_minimum_that_was_raised_holds_for_what_is_open() -> None:
+    collection, storages = collection_of(), [MemoryStorage(), MemoryStorage()]
+    first = servers_for(collection, storages)
+    upload(first, blocks_of(collection, bits(*[1] * 15)))
+    vaults = [MemoryVault(KEYRING.server(number)) for number in range(2)]
+    raised = [
+        ShareServer(
+            f"server-{number}", vaults[number], storages[number], policy=ServerPolicy(minimum_batch=16)
+        )
+        for number in range(2)
+    ]
+    with pytest.raises(TooFewReports, match="minimum batch of 16"):
+        agree(raised[0], raised[1:], collection)
+    upload(raised, blocks_of(collection, bits(1), start=15))
+    assert agree(raised[0], raised[1:], collection).reports == 16
+
+
+def test_who_opened_a_collection_first_is_its_owner_and_others_are_told() -> None:
+    made, collection = server(ServerPolicy()), collection_of()
+    assert not made.open(collection, "analyst")
+    assert not made.open(collection, "analyst")
+    with pytest.raises(PolicyRefused, match="somebody else"):
+        made.open(collection, "server-1")
 
 
 def test_reports_are_stored_while_there_is_room_and_decided_ones_make_room() -> None:

@@ -272,6 +272,15 @@ def test_a_decision_about_reports_that_are_not_here_or_out_of_turn_is_refused(
     assert servers[1].holding(DIGEST).reports == 0
 
 
+def test_nothing_of_a_block_stays_in_memory_after_the_release(servers: list[ShareServer]) -> None:
+    upload(servers, blocks_of(COLLECTION, bits(*[1] * 12)))
+    some = servers[0].stored(COLLECTION.digest)[:5]  # computed, and decided in another block
+    servers[1].check(COLLECTION.digest, servers[0].verify_key(COLLECTION.digest), some)
+    assert servers[1]._checks._checked
+    released(servers, COLLECTION)
+    assert not servers[1]._checks._checked
+
+
 def test_what_is_asked_again_is_not_computed_again(
     servers: list[ShareServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
