@@ -68,37 +68,33 @@ class ShareServer(ServerMemory):
         return outcome
 
     def accept_all(self, groups: Sequence[Sequence[ShareBlock]]) -> list[int | LocalDpError]:
-        """The same for many uploads in one write: each is taken or refused on its own."""
-        expected: dict[bytes, list[Upload]] = {}
-        outcomes = [self._expected(group, expected) for group in groups]
-        for collection, uploads in expected.items():
-            self._store(self._task(collection), uploads)
+        """The same for many uploads: each is taken or refused on its own.
+
+        Those of one collection are written together.  If that fails it is told to them, repetitions included, and to no other.
+        """
+        outcomes: list[int | LocalDpError] = [0] * len(groups)
+        for collection, numbers in _by_collection(groups).items():
+            told = self._taken(collection, [groups[number] for number in numbers])
+            for number, outcome in zip(numbers, told, strict=True):
+                outcomes[number] = outcome
         return outcomes
 
-    def _expected(
-        self, blocks: Sequence[ShareBlock], expected: dict[bytes, list[Upload]]
-    ) -> int | LocalDpError:
-        """What of an upload is new is added to what is expected; returns how many reports, or why none."""
+    def _taken(
+        self, collection: bytes, groups: Sequence[Sequence[ShareBlock]]
+    ) -> Sequence[int | LocalDpError]:
+        """What comes of the uploads of one collection."""
         try:
-            if not blocks:
-                return 0
-            if self._storage.released(blocks[0].collection) is not None:
+            if self._storage.released(collection) is not None:
                 raise CollectionClosed("the collection was released: it takes no more reports")
-            task = self._task(blocks[0].collection)
-            if {block.collection for block in blocks} != {task.collection.digest}:
-                raise InvalidParameter("blocks of different collections are uploaded separately")
-            self._policy.require_room(sum(one.bytes_held for one in self._tasks.values()), blocks)
-            uploads = task.expect(blocks)
-            if uploads and task.sealed is not None:
-                task.forget(uploads)
-                raise CollectionClosed("the set of reports of this collection is final: it takes no more")
+            return self._store(self._task(collection), groups)
         except LocalDpError as error:
-            return error
-        expected.setdefault(task.collection.digest, []).extend(uploads)
-        return sum(len(upload.positions) for upload in uploads)
+            return [error] * len(groups)
 
-    def _store(self, task: Task, uploads: Sequence[Upload]) -> None:
+    def _store(self, task: Task, groups: Sequence[Sequence[ShareBlock]]) -> list[int | LocalDpError]:
+        """Nothing is expected any more when it returns or raises: it is on record, or may come again."""
+        uploads: list[Upload] = []
         try:
+            outcomes = [self._expected(task, group, uploads) for group in groups]
             if uploads:
                 self._storage.upload(task.collection.digest, uploads)
         except BaseException:
@@ -106,6 +102,24 @@ class ShareServer(ServerMemory):
             raise
         for upload in uploads:
             task.store(upload.number, upload.positions)
+        return outcomes
+
+    def _expected(
+        self, task: Task, blocks: Sequence[ShareBlock], uploads: list[Upload]
+    ) -> int | LocalDpError:
+        """What of an upload is new is added to the uploads; returns how many reports, or why none."""
+        try:
+            if {block.collection for block in blocks} != {task.collection.digest}:
+                raise InvalidParameter("blocks of different collections are uploaded separately")
+            self._policy.require_room(sum(one.bytes_held for one in self._tasks.values()), blocks)
+            new = task.expect(blocks)
+            if new and task.sealed is not None:
+                task.forget(new)
+                raise CollectionClosed("the set of reports of this collection is final: it takes no more")
+        except LocalDpError as error:
+            return error
+        uploads.extend(new)
+        return sum(len(upload.positions) for upload in new)
 
     def stored(self, collection: bytes) -> Positions:
         """The reports that are stored and undecided."""
@@ -325,6 +339,15 @@ class ShareServer(ServerMemory):
         if task.sealed is not None and (job is None or job >= len(task.jobs)):
             raise CollectionClosed("the set of reports of this collection is final")
         return task
+
+
+def _by_collection(groups: Sequence[Sequence[ShareBlock]]) -> dict[bytes, list[int]]:
+    """The numbers of the uploads of each collection; of one without blocks there is nothing to store."""
+    numbers: dict[bytes, list[int]] = {}
+    for number, blocks in enumerate(groups):
+        if blocks:
+            numbers.setdefault(blocks[0].collection, []).append(number)
+    return numbers
 
 
 def _require_rows(matrices: Sequence[Octets] | Sequence[Mask], count: int, *width: int) -> None:

@@ -45,7 +45,7 @@ class Intake:
             job = functools.partial(self._server.accept_all, [blocks for blocks, _ in taken])
             try:
                 outcomes: Sequence[int | Exception] = await self._work(job)
-            except Exception as error:  # the disk failed: nobody's upload is there
+            except Exception as error:  # nobody's upload is known to be there: all may come again
                 outcomes = [error] * len(taken)
             for (_, stored), outcome in zip(taken, outcomes, strict=True):
                 _tell(stored, outcome)
