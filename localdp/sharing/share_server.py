@@ -16,8 +16,9 @@ Claims.
   never verified under two keys, whatever a server forgot.
 - There is one release: the set is sealed before, at every server, each of which has signed for it (`signatures`); the noisy
   sums are on record, and the secret of the collection is destroyed, before they are returned; asked again they are read
-  from there.  The noise is a function of the secret, the collection and the set.  So a server that was put back draws
-  no second noise, and what is left of a collection, in copies too, cannot be read (`vault`).
+  from there.  What is left of a collection, in copies too, cannot be read (`vault`).
+- The noise is a function of the secret, the collection, the set and the sums.  So a server that was put back, state and
+  secrets, has the same noise for the same reports, and other noise for any others.
 - Its view is simulatable: uniform rows, who took part, and which reports were refused (design rule 4).
 
 Checked in tests/unit/sharing/test_share_server.py and test_bound_servers.py, with crashes everywhere in
@@ -70,7 +71,7 @@ class ShareServer(ServerMemory):
     def accept_all(self, groups: Sequence[Sequence[ShareBlock]]) -> list[int | LocalDpError]:
         """The same for many uploads: each is taken or refused on its own.
 
-        Those of one collection are written together.  If that fails it is told to them, repetitions included, and to no other.
+        Those of one collection are written together; if that fails, all of them are told, and nobody else.
         """
         outcomes: list[int | LocalDpError] = [0] * len(groups)
         for collection, numbers in _by_collection(groups).items():
@@ -298,11 +299,15 @@ class ShareServer(ServerMemory):
         return released
 
     def _noise(self, task: Task) -> list[int]:
-        """A function of the collection's secret, the collection and the set."""
+        """A function of the collection's secret, the collection, the set, and the sums.
+
+        Without the sums, other reports in the same places would have the same noise.
+        """
         collection, sealed = task.collection, task.sealed
         secret = self._vault.secret(collection.digest)
         assert secret is not None and sealed is not None
-        source = KeystreamSource(derive_key(secret, b"noise", collection.digest, sealed.accepted))
+        sums = collection.field.pack(task.sums)
+        source = KeystreamSource(derive_key(secret, b"noise", collection.digest, sealed.accepted, sums))
         return [int(entry) for entry in collection.noise.draw(source, collection.encoding.length)]
 
     def _count(self, task: Task, job: Job) -> None:

@@ -1,7 +1,7 @@
 """What a test remembers of share servers over all their lives, and what must hold of every honest one.
 
 1. There is one noise: whatever a server releases of a collection, ever, is the same bytes; they are exactly its shares of
-   the agreed set plus the noise that follows from the secret that its vault had.
+   the agreed set plus the noise that follows from them and from the secret that its vault had.
 2. What is released is a set of reports that all honest servers put on record, before the collection's end; no report is in
    it that an honest server found bad.
 3. (With honest servers that lost nothing) what all acknowledged is released: `share_world.World.settle`.
@@ -87,9 +87,10 @@ class Batch:
         checker = sharing_of(self.collection).checker(server, bytes(32))
         return checker.sums(checker.init(rows)[0], np.ones(len(rows), np.bool_))
 
-    def noise(self, secret: bytes, accepted: bytes) -> list[int]:
-        """What a server adds that has that secret."""
-        source = KeystreamSource(derive_key(secret, b"noise", self.name, accepted))
+    def noise(self, secret: bytes, accepted: bytes, sums: Sequence[int]) -> list[int]:
+        """What a server adds to its sums that has that secret."""
+        packed = self.collection.field.pack(sums)
+        source = KeystreamSource(derive_key(secret, b"noise", self.name, accepted, packed))
         return [int(entry) for entry in self.collection.noise.draw(source, REPORTS)]
 
     @cached_property
@@ -160,10 +161,11 @@ class Book:
         assert not reports & bad_for(self.honest), "a bad report counts"
         secret = self.drawn[server, batch.name].get(release.noisy_sums)
         assert secret is not None, "a release is not on record, or there was no secret"
-        noise = batch.noise(secret, release.holding.accepted)
+        sums = batch.shares(server, reports)
+        noise = batch.noise(secret, release.holding.accepted, sums)
         pairs = zip(batch.unpacked(release), noise, strict=True)
         exact = [(noisy - extra) % batch.modulus for noisy, extra in pairs]
-        assert exact == batch.shares(server, reports), "a release is not the agreed set and the noise"
+        assert exact == sums, "a release is not the agreed set and the noise"
 
     def _agreed(self, batch: Batch, accepted: bytes) -> frozenset[int]:
         """The set that all honest servers have on record under that digest."""
@@ -192,9 +194,10 @@ class Book:
         for server in sorted(self.honest):
             (noisy,) = self.returned[server, batch.name]
             secret = self.drawn[server, batch.name][noisy]
-            (accepted,) = self.sealed[server, batch.name]
+            ((accepted, reports),) = self.sealed[server, batch.name].items()
             assert secret is not None
-            noise, sums = batch.noise(secret, accepted), batch.collection.field.unpack(noisy)
+            noise = batch.noise(secret, accepted, batch.shares(server, reports))
+            sums = batch.collection.field.unpack(noisy)
             total = [old + a - b for old, a, b in zip(total, sums, noise, strict=True)]
         return [entry % batch.modulus for entry in total]
 

@@ -21,10 +21,14 @@ from localdp.errors import (
 from localdp.sharing.agreement import agree, proposals, verify
 from localdp.sharing.blocks import Rows, ShareBlock
 from localdp.sharing.checks import Checks
+from localdp.sharing.collection import Collection, Tier
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Holding, Job, MemoryStorage
+from localdp.sharing.task import Task
 from localdp.sharing.vault import MemoryVault
 from tests.support.shares import (
+    COINS,
+    KEYRING,
     QUIET,
     bits,
     blocks_of,
@@ -153,10 +157,12 @@ def test_the_people_of_a_split_are_found_at_their_places(servers: list[ShareServ
     assert exact_sums(servers, COLLECTION) == [100 - cohort.size()]
 
 
+LOUD = collection_of(epsilon=Epsilon.requested("0.000001"))
+
+
 def test_noise_depends_on_the_server_the_collection_and_the_set_of_reports() -> None:
-    loud = collection_of(epsilon=Epsilon.requested("0.000001"))
     seen = set()
-    for collection, people in ((loud, 30), (loud, 31), (replace(loud, minimum_batch=11), 30)):
+    for collection, people in ((LOUD, 30), (LOUD, 31), (replace(LOUD, minimum_batch=11), 30)):
         servers = servers_for(collection)
         upload(servers, blocks_of(collection, bits(*[0] * people)))
         agree(servers[0], servers[1:], collection)
@@ -164,6 +170,39 @@ def test_noise_depends_on_the_server_the_collection_and_the_set_of_reports() -> 
         noisy = [sums[0] for sums in published(servers, collection)]
         seen |= {(b - a) % collection.field.modulus for a, b in zip(exact, noisy, strict=True)}
     assert len(seen) == 6
+
+
+class NoiseOfPlaces(ShareServer):
+    """A broken twin: its noise does not depend on the reports, but on their places alone."""
+
+    def _noise(self, task: Task) -> list[int]:
+        sums, task.sums = task.sums, [0] * len(task.sums)
+        try:
+            return super()._noise(task)
+        finally:
+            task.sums = sums
+
+
+def released_again(
+    make: type[ShareServer], collection: Collection, value: int, secret: bytes = COINS
+) -> int:
+    """A release of one person's answer and of 29 others', by servers that are as they were before anybody uploaded."""
+    servers = [make(name, MemoryVault(KEYRING.server(at))) for at, name in enumerate(collection.servers)]
+    for server in servers:
+        server.open(collection)
+    upload(servers, blocks_of(collection, bits(value), secret=secret))
+    upload(servers, blocks_of(collection, bits(*[1, 0] * 14, 1), start=1))
+    return released(servers, collection)[0]
+
+
+@pytest.mark.parametrize("tier", ["additive", "prio3"])
+def test_servers_that_were_put_back_do_not_tell_the_difference_of_two_sums(tier: Tier) -> None:
+    """Somebody's own 0 in one person's place; the difference would be that person's answer."""
+    collection = replace(LOUD, tier=tier)
+    for make, is_exact in ((ShareServer, False), (NoiseOfPlaces, True)):
+        first = released_again(make, collection, 1)
+        assert released_again(make, collection, 1) == first
+        assert (first - released_again(make, collection, 0, bytes(32)) == 1) is is_exact
 
 
 @pytest.mark.parametrize(
