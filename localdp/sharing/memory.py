@@ -117,6 +117,7 @@ class ServerMemory:
         self.expire()
         self._policy.require(collection, self._clock(), len(self._tasks))
         task = self._task_of(Kept(collection, owner))
+        self._policy.require_room(self._bytes_held() + task.bytes_held)
         self._vault.make(collection.digest)
         self._storage.open(collection, owner)
         self._tasks[collection.digest] = task
@@ -148,6 +149,10 @@ class ServerMemory:
     def _forget(self, collection: bytes) -> None:
         del self._tasks[collection]
         self._checks.forget(collection)
+
+    def _bytes_held(self) -> int:
+        """What all collections in progress take."""
+        return sum(task.bytes_held for task in self._tasks.values())
 
     def in_progress(self, collection: bytes) -> bool:
         """Whether a collection is open and was not released."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import cast, get_args
 
 from localdp.errors import InvalidParameter, PolicyRefused
-from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection
 from localdp.sharing.encoding import EncodingKind
 
@@ -32,7 +31,7 @@ class ServerPolicy:
     minimum_batch: int = 1  # reports: collections that would be released below are refused
     kinds: frozenset[EncodingKind] | None = None  # what may be collected; None: everything
     most_open: int = MOST_OPEN  # collections in progress
-    most_bytes: int | None = None  # of reports that are stored and undecided, in all collections
+    most_bytes: int | None = None  # of what collections in progress take together (`Task.bytes_held`)
     longest_seconds: float | None = None  # from the opening of a collection to its end
 
     def require(self, collection: Collection, now: float, opened: int) -> None:
@@ -57,10 +56,9 @@ class ServerPolicy:
                 f"this share server has {self.most_open} collections in progress: release some, or wait for their end"
             )
 
-    def require_room(self, held: int, blocks: Sequence[ShareBlock]) -> None:
-        """Refuse reports that there is no room for."""
-        if self.most_bytes is None:
-            return
-        new = sum(block.rows.public.nbytes + block.rows.inputs.nbytes for block in blocks)
-        if held + new > self.most_bytes:
-            raise PolicyRefused("this share server has no room for more reports until some are decided")
+    def require_room(self, wanted: int) -> None:
+        """Refuse what there is no room for, if collections in progress would take so much with it."""
+        if self.most_bytes is not None and wanted > self.most_bytes:
+            raise PolicyRefused(
+                "this share server has no room for more: try again when reports were decided, or collections released"
+            )

@@ -94,8 +94,9 @@ class ShareServer(ServerMemory):
     def _store(self, task: Task, groups: Sequence[Sequence[ShareBlock]]) -> list[int | LocalDpError]:
         """Nothing is expected any more when it returns or raises: it is on record, or may come again."""
         uploads: list[Upload] = []
+        others = self._bytes_held() - task.bytes_held
         try:
-            outcomes = [self._expected(task, group, uploads) for group in groups]
+            outcomes = [self._expected(task, group, uploads, others) for group in groups]
             if uploads:
                 self._storage.upload(task.collection.digest, uploads)
         except BaseException:
@@ -106,21 +107,32 @@ class ShareServer(ServerMemory):
         return outcomes
 
     def _expected(
-        self, task: Task, blocks: Sequence[ShareBlock], uploads: list[Upload]
+        self, task: Task, blocks: Sequence[ShareBlock], uploads: list[Upload], others: int
     ) -> int | LocalDpError:
-        """What of an upload is new is added to the uploads; returns how many reports, or why none."""
+        """What of an upload is new is added to the uploads; returns how many reports, or why none.
+
+        `others`: the bytes that the other collections take.
+        """
         try:
             if {block.collection for block in blocks} != {task.collection.digest}:
                 raise InvalidParameter("blocks of different collections are uploaded separately")
-            self._policy.require_room(sum(one.bytes_held for one in self._tasks.values()), blocks)
             new = task.expect(blocks)
-            if new and task.sealed is not None:
-                task.forget(new)
-                raise CollectionClosed("the set of reports of this collection is final: it takes no more")
+            if new:
+                self._require_open(task, new, others + task.bytes_held)
         except LocalDpError as error:
             return error
         uploads.extend(new)
         return sum(len(upload.positions) for upload in new)
+
+    def _require_open(self, task: Task, new: Sequence[Upload], wanted: int) -> None:
+        """Refuse new reports, and forget them, where the set is final or there is no room."""
+        try:
+            if task.sealed is not None:
+                raise CollectionClosed("the set of reports of this collection is final: it takes no more")
+            self._policy.require_room(wanted)
+        except LocalDpError:
+            task.forget(new)
+            raise
 
     def stored(self, collection: bytes) -> Positions:
         """The reports that are stored and undecided."""

@@ -21,12 +21,14 @@ from localdp.framing import digest
 from localdp.sharing.binding import Opening
 from localdp.sharing.blame import Blame
 from localdp.sharing.blocks import Mask, Positions, Rows, ShareBlock, is_run, joined, positions_in, run_of
+from localdp.sharing.collection import Collection
 from localdp.sharing.storage import Holding, Job, Kept, Storage, Upload
 from localdp.sharing.tiers import Checker, sharing_of
 
 _ABSENT, _EXPECTED, _STORED, _REFUSED, _ACCEPTED = range(5)
 _NO, _YES = 1, 2
 _MOST_CACHED_BLOCKS = 8
+_PARTY_BYTES = 16  # beside its name
 
 
 class Task:
@@ -44,18 +46,21 @@ class Task:
         self.opening: Opening | None = None  # signed when it is first asked for
         self.blame = Blame(kept.collection.people)
         self._storage = storage
+        self._described_bytes = described_bytes(kept.collection)
         people = kept.collection.people
         self._status = np.zeros(people, np.uint8)
         self._vote = np.zeros(people, np.uint8)
         self._upload = np.zeros(people, np.uint32)
         self._stored: dict[int, Positions] = {}
         self._left: dict[int, int] = {}  # how many reports of an upload are undecided
+        self._rows_held = 0  # of uploads that are expected, or stored and not wholly decided
         self._cache: dict[int, Rows] = {}
         self._checker: Checker | None = None
         self._accepted = 0
         self._digest: bytes | None = None  # of the set of accepted reports, until it changes
         self._next = 1
         for number, positions in sorted(kept.uploads.items()):
+            self._rows_held += len(positions)
             self.store(number, positions)
         for positions, accepted in kept.votes:
             self.vote(positions, accepted)
@@ -86,6 +91,7 @@ class Task:
             new, rows = (positions, block.rows) if whole else (positions[fresh], block.rows.take(fresh))
             uploads.append(Upload(self._next, new, rows))
             self._status[_at(new)] = _EXPECTED
+            self._rows_held += len(new)
             self._next += 1
         return uploads
 
@@ -93,6 +99,7 @@ class Task:
         """The uploads could not be stored: they may come again."""
         for upload in uploads:
             self._status[_at(upload.positions)] = _ABSENT
+            self._rows_held -= len(upload.positions)
 
     def _checked(self, block: ShareBlock) -> Positions:
         """Where the reports of a block stand in the collection; refuses a block that does not fit."""
@@ -136,9 +143,9 @@ class Task:
 
     @property
     def bytes_held(self) -> int:
-        """How much of reports is stored and undecided."""
+        """What the collection takes: its description, and uploads, each whole until all of it is decided."""
         row = self.sharing.public_bytes + self.sharing.input_bytes(self.server)
-        return row * sum(self._left.values())
+        return self._described_bytes + row * self._rows_held
 
     def vote(self, positions: Positions, accepted: Mask) -> None:
         """A vote is on record."""
@@ -200,6 +207,7 @@ class Task:
         for number, count in self._counts(job.positions if stored.all() else job.positions[stored]).items():
             self._left[number] -= count
             if self._left[number] == 0:
+                self._rows_held -= len(self._stored[number])
                 del self._left[number], self._stored[number]
                 self._cache.pop(number, None)
         accepted = int(np.count_nonzero(job.accepted))
@@ -219,6 +227,12 @@ class Task:
             bitmap = np.packbits(self._status == _ACCEPTED).tobytes()
             self._digest = digest(b"accepted reports", self.collection.digest, bitmap)
         return Holding(self._accepted, self._digest, len(self.jobs), sealed=False)
+
+
+def described_bytes(collection: Collection) -> int:
+    """About how long a collection's description is: its query and its parties, which are as many as somebody wants."""
+    names = sum(len(party.name.encode()) for party in collection.parties)
+    return len(collection.query.encode()) + names + _PARTY_BYTES * len(collection.parties)
 
 
 def _at(positions: Positions) -> Positions | slice:

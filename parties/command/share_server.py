@@ -51,7 +51,11 @@ def share_server_run(
     ] = None,
     most_open: Annotated[int, typer.Option(help="Collections in progress at a time.", min=1)] = 1000,
     most_megabytes: Annotated[
-        int, typer.Option(help="Of reports that are stored and not yet decided.", min=1)
+        int,
+        typer.Option(
+            help="Of reports that are not yet decided, and of what describes collections in progress.",
+            min=1,
+        ),
     ] = 10_000,
     longest_hours: Annotated[
         float, typer.Option(help="From the opening of a collection to its end.", min=0.01)

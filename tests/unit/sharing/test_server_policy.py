@@ -9,11 +9,13 @@ import pytest
 from localdp.errors import InvalidParameter, PolicyRefused, TooFewReports
 from localdp.sharing.agreement import agree
 from localdp.sharing.binding import MOST_SECONDS
-from localdp.sharing.collection import Collection
+from localdp.sharing.blocks import ShareBlock
+from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.server_policy import ServerPolicy, kinds_of
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import MemoryStorage
+from localdp.sharing.task import described_bytes
 from localdp.sharing.vault import MemoryVault
 from tests.support.shares import (
     KEYRING,
@@ -137,19 +139,71 @@ def test_who_opened_a_collection_first_is_its_owner_and_others_are_told() -> Non
         made.open(collection, "server-1")
 
 
+REPORT_BYTES = 8
+OPEN = collection_of(), collection_of(minimum_batch=11)
+
+
+def servers_with_room(reports: int) -> list[ShareServer]:
+    """Of two collections, which are open, with room for so many reports."""
+    room = sum(described_bytes(one) for one in OPEN) + reports * REPORT_BYTES
+    servers = [server(ServerPolicy(most_bytes=room), number) for number in range(2)]
+    for made in servers:
+        for collection in OPEN:
+            made.open(collection)
+    return servers
+
+
+def ones(collection: Collection, start: int, stop: int) -> list[ShareBlock]:
+    return blocks_of(collection, bits(*[1] * (stop - start)), start)
+
+
 def test_reports_are_stored_while_there_is_room_and_decided_ones_make_room() -> None:
-    collection, other = collection_of(), collection_of(minimum_batch=11)
-    servers = [server(ServerPolicy(most_bytes=20 * 8), number) for number in range(2)]
-    for one in servers:
-        one.open(collection)
-        one.open(other)
-    upload(servers, blocks_of(collection, bits(*[1] * 15)))
-    for wanted in (collection, other):  # of all collections together
+    servers, (collection, other) = servers_with_room(20), OPEN
+    upload(servers, ones(collection, 0, 15))
+    for wanted in OPEN:  # of all collections together
         with pytest.raises(PolicyRefused, match="no room"):
-            servers[0].accept(blocks_of(wanted, bits(*[1] * 6), start=20)[0])
+            servers[0].accept(ones(wanted, 20, 26)[0])
     assert servers[0].stored(collection.digest).size == 15
     agree(servers[0], servers[1:], collection)
-    upload(servers, blocks_of(other, bits(*[1] * 20)))
+    upload(servers, ones(other, 0, 20))
+
+
+def test_what_comes_together_has_no_more_room_than_what_comes_one_after_the_other() -> None:
+    made, (collection, other) = servers_with_room(20)[0], OPEN
+    groups = [[ones(one, at, at + 4)[0]] for at in range(0, 32, 4) for one in (collection, other)]
+    outcomes = made.accept_all(groups)
+    assert sum(one for one in outcomes if isinstance(one, int)) == 20
+    assert sum(isinstance(one, PolicyRefused) for one in outcomes) == 11
+    assert sum(made.stored(one.digest).size for one in OPEN) == 20
+
+
+def test_what_is_stored_may_come_again_where_there_is_no_room() -> None:
+    made, (collection, _) = servers_with_room(20)[0], OPEN
+    made.accept(ones(collection, 0, 20)[0])
+    assert made.accept(ones(collection, 0, 20)[0]) == 0
+    for _ in range(2):  # what was refused is not taken for stored
+        with pytest.raises(PolicyRefused, match="no room"):
+            made.accept(ones(collection, 19, 21)[0])
+
+
+def test_an_upload_takes_its_room_until_all_of_it_is_decided_and_also_after_a_restart() -> None:
+    storages, collection = [MemoryStorage(), MemoryStorage()], OPEN[0]
+    room = ServerPolicy(most_bytes=described_bytes(collection) + 20 * REPORT_BYTES)
+    servers = servers_for(collection, storages)
+    servers[0].accept(ones(collection, 0, 20)[0])
+    servers[1].accept(ones(collection, 0, 19)[1])
+    agree(servers[0], servers[1:], collection)
+    again = ShareServer("server-0", MemoryVault(KEYRING.server(0)), storages[0], policy=room)
+    assert [one._task(collection.digest).bytes_held for one in (servers[0], again)] == [room.most_bytes] * 2
+    assert servers[1]._task(collection.digest).bytes_held == described_bytes(collection)
+
+
+def test_collections_that_are_open_take_room_too() -> None:
+    made = server(ServerPolicy(most_bytes=2000))
+    made.open(collection_of())
+    with pytest.raises(PolicyRefused, match="no room"):
+        made.open(collection_of(parties=tuple(Contributor(f"party-{at}", 1) for at in range(100))))
+    made.open(collection_of(minimum_batch=11))
 
 
 def test_without_a_word_of_the_operator_there_is_room_for_everything_and_no_end() -> None:
