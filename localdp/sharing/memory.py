@@ -86,6 +86,11 @@ class ServerMemory:
         self._vault.keep_keys([secret for public, (_, secret) in made.items() if public in named])
         return {key.public: (key, secret) for key, secret in map(_sealing, self._vault.keys)}
 
+    def _destroy_keys(self) -> None:
+        """Once no collection in progress names an older key any more, it goes."""
+        if len(self._sealings) > 1:
+            self._sealings = self._keys_in_use()
+
     @property
     def sealing_key(self) -> SealingKey:
         """What opens the shares that are sealed to this server from now on."""
@@ -145,6 +150,7 @@ class ServerMemory:
                 self._vault.destroy(name)
             self._storage.drop(name)
             self._forget(name)
+        self._destroy_keys()
 
     def _forget(self, collection: bytes) -> None:
         del self._tasks[collection]

@@ -287,6 +287,7 @@ class ShareServer(ServerMemory):
             released = self._release(self._task(collection), accepted, signed)
         if self._vault.secret(collection) is not None:
             self._vault.destroy(collection, released.holding.accepted)
+        self._destroy_keys()
         if released.holding.accepted != accepted:
             raise ShareMismatch("the servers have not agreed on these reports")
         return released

@@ -146,10 +146,15 @@ class FileVault:
     def keep_keys(self, keys: Sequence[bytes]) -> None:
         """Destroy the older keys but these."""
         kept = [key for number, key in enumerate(self._keys) if number == 0 or key in keys]
-        if kept != self._keys:
-            self._keys = kept
-            with storage_errors(_WHAT):
+        if kept == self._keys:
+            return
+        before, self._keys = self._keys, kept
+        with storage_errors(_WHAT):
+            try:
                 self._write_header(both=True)
+            except BaseException:
+                self._keys = before  # they are in the file: to be tried again
+                raise
 
     def collections(self) -> Sequence[bytes]:
         """Of which collections there is a secret."""

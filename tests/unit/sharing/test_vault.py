@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from localdp.errors import InvalidParameter, StorageFailed
 from localdp.oracles.shared import binding_of
+from localdp.sharing.agreement import agree
 from localdp.sharing.collection import Collection
 from localdp.sharing.history import NOTHING_RELEASED, followed
 from localdp.sharing.share_server import ShareServer
@@ -32,14 +34,20 @@ def test_secrets_in_memory_follow_from_the_key_and_are_gone_when_they_are_destro
 
 
 class Failing(FileVault):
-    """A vault whose disk fails when a secret is to be destroyed, while it is told to."""
+    """A vault whose disk fails when a secret, or a key, is to be destroyed, while it is told to."""
 
     fails = False
+    keeps_keys = False
 
     def destroy(self, collection: bytes, accepted: bytes | None = None) -> None:
         if self.fails:
             raise StorageFailed("the disk is gone")
         super().destroy(collection, accepted)
+
+    def _write_header(self, *, both: bool = False) -> None:
+        if both and self.keeps_keys:
+            raise OSError("the disk is gone")
+        super()._write_header(both=both)
 
 
 class Pair:
@@ -212,6 +220,65 @@ def test_without_its_vault_a_server_has_other_keys_and_no_collection_names_them(
         with pytest.raises(InvalidParameter, match="another key"):
             server.open(first)
     assert not pair.states[0].kept()
+
+
+def rotated(pair: Pair) -> bytes:
+    """The second server gets a new key; returns the old one."""
+    old = pair.vaults[1].keys[0]
+    pair.vaults[1].add_key()
+    pair.start()
+    return old
+
+
+def has_key(pair: Pair, tmp_path: Path, key: bytes) -> list[bool]:
+    """Whether a key of the second server is in its vault, in its memory, and in its file."""
+    in_memory = key in (secret for _, secret in pair.servers[1]._sealings.values())
+    return [key in pair.vaults[1].keys, in_memory, key in (tmp_path / NAMES[1]).read_bytes()]
+
+
+def test_an_old_key_is_destroyed_with_the_last_release_under_it(pair: Pair, tmp_path: Path) -> None:
+    first, second = pair.bound(1), pair.bound(2)
+    old = rotated(pair)
+    released(pair.servers, first)
+    released(pair.servers, pair.bound(3))
+    assert has_key(pair, tmp_path, old) == [True] * 3
+    noisy = released(pair.servers, second)
+    assert has_key(pair, tmp_path, old) == [False] * 3
+    assert released(pair.servers, second) == noisy
+    released(pair.servers, pair.bound(4))
+
+
+def test_an_old_key_that_could_not_be_destroyed_is_destroyed_later(pair: Pair, tmp_path: Path) -> None:
+    first = pair.bound(1)
+    old = rotated(pair)
+    agree(pair.servers[0], pair.servers[1:], first)
+    pair.vaults[1].keeps_keys = True
+    for _ in range(2):
+        with pytest.raises(StorageFailed):
+            published(pair.servers, first)
+    assert pair.vaults[1].secret(first.digest) is None
+    assert has_key(pair, tmp_path, old) == [True] * 3
+    pair.vaults[1].keeps_keys = False
+    published(pair.servers, first)
+    assert has_key(pair, tmp_path, old) == [False] * 3
+
+
+def test_an_old_key_is_destroyed_when_the_last_collection_under_it_ends(tmp_path: Path) -> None:
+    seconds, vault, other = [1000.0], FileVault(tmp_path / "vault"), MemoryVault(bytes(32))
+    old = vault.keys[0]
+    servers = [ShareServer("server-0", vault), ShareServer("server-1", other)]
+    collection = collection_of(binding=replace(binding_of(servers, bytes(16)), ends=2000))
+    state = MemoryStorage()
+    ShareServer("server-0", vault, state).open(collection)
+    vault.add_key()
+    server = ShareServer("server-0", vault, state, clock=lambda: seconds[0])
+    server.expire()
+    assert old in vault.keys
+    seconds[0] = 2000.0
+    server.expire()
+    assert len(server._sealings) == len(vault.keys) == 1
+    assert old not in (tmp_path / "vault").read_bytes()
+    vault.close()
 
 
 def test_a_collection_that_could_not_be_dropped_at_its_end_is_dropped_later(tmp_path: Path) -> None:
