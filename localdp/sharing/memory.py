@@ -15,6 +15,7 @@ from localdp.randomness.keys import derive_key
 from localdp.sharing.binding import Opening, commitment_to
 from localdp.sharing.checks import Checks
 from localdp.sharing.collection import Collection
+from localdp.sharing.history import NOTHING_RELEASED
 from localdp.sharing.sealing import SealingKey
 from localdp.sharing.server_policy import ServerPolicy
 from localdp.sharing.signatures import WitnessKey
@@ -49,6 +50,7 @@ class ServerMemory:
         self._policy = policy or ServerPolicy()
         self._clock = clock
         self._checks = Checks()
+        self.began_anew = False  # what it released was not on record: it refuses every collection of before
         self._tasks = self._remembered()
         self._witness = WitnessKey.derived(vault.witness)
         self._sealings = self._keys_in_use()
@@ -57,6 +59,7 @@ class ServerMemory:
         """The collections in progress; none, if not everything that was released is on record."""
         self._finish(self._vault.collections())
         if not self._knows_history():
+            self.began_anew = self._vault.history != NOTHING_RELEASED  # or the vault is new
             self._vault.begin_anew(self._storage.history)
         tasks = {}
         for kept in self._storage.kept():

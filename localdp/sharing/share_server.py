@@ -17,8 +17,9 @@ Claims.
 - There is one release: the set is sealed before, at every server, each of which has signed for it (`signatures`); the noisy
   sums are on record, and the secret of the collection is destroyed, before they are returned; asked again they are read
   from there.  What is left of a collection, in copies too, cannot be read (`vault`).
-- The noise is a function of the secret, the collection, the set and the sums.  So a server that was put back, state and
-  secrets, has the same noise for the same reports, and other noise for any others.
+  A server that was put back, state and secrets, cannot know: it needs one other honest server that remembers.
+- The noise is a function of the secret, the collection, the set and the sums: the same for the same reports, also at a
+  server that was put back, and another for any others.
 - Its view is simulatable: uniform rows, who took part, and which reports were refused (design rule 4).
 
 Checked in tests/unit/sharing/test_share_server.py and test_bound_servers.py, with crashes everywhere in

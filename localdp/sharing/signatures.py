@@ -4,7 +4,8 @@
     sealed    "this set of reports, with these openings, is on my record, and no other ever will be"
 
 A server releases with the `sealed` of all servers in its hand, each about its own opening.  So a second release, of another
-set or under another secret, needs that every other server lies or forgot.
+set or under another secret, needs that it was put back itself, state and secrets, and that every other server lies or was
+put back as well: there is one release while one other honest server remembers.  What liars sign is worth nothing.
 
 Checked in tests/unit/sharing/test_binding.py.
 """

@@ -13,6 +13,8 @@ memory, with a new witness key (`binding`): everything about the collections of 
     one release longer              a crash between the two: the secret of that collection is destroyed at the start
     another                         the state is another, or lost: a new memory
     some, and the vault is new      new keys: no collection of before names them
+    the vault's, and both are old   cannot be known here: there is no second release of a collection while one other honest
+                                    server remembers it (`signatures`); servers that lie do not remember
 
 It is never two releases longer: before a server releases, it destroys what is left of the secrets of others.
 

@@ -118,7 +118,7 @@ def share_server_rotate(
     with reporting(json):
         from parties.shares.run import rotated
 
-        key = rotated(name, state)
+        key = rotated(name, state, lambda text: print_whole(stderr_console(), text))
         if json:
             print_ok({"name": name, "key": key})
         else:

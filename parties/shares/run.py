@@ -29,9 +29,17 @@ WARM_SECONDS = 2.0  # a server that lives shorter than that need not compile any
 EXPIRY_SECONDS = 30.0  # how often it is looked for what has ended
 
 
+Told = Callable[[str], None]
+
+
 @contextmanager
-def server_with_state(name: str, state: Path, policy: ServerPolicy | None = None) -> Iterator[ShareServer]:
-    """The server of a state and the secrets beside it; both are made if there are none."""
+def server_with_state(
+    name: str, state: Path, policy: ServerPolicy | None = None, told: Told | None = None
+) -> Iterator[ShareServer]:
+    """The server of a state and the secrets beside it; both are made if there are none.
+
+    `told` hears of a state that is not the one of the secrets.  If both are old, nothing here can show it.
+    """
     secrets_path = vault_path(state)
     with storage_errors(state):
         old_key = key_of(state)
@@ -44,7 +52,13 @@ def server_with_state(name: str, state: Path, policy: ServerPolicy | None = None
     try:
         storage = SqliteStorage(state, name, vault)
         try:
-            yield ShareServer(name, vault, storage, policy=policy, clock=time.time)
+            server = ShareServer(name, vault, storage, policy=policy, clock=time.time)
+            if server.began_anew and told is not None:
+                told(
+                    f"{name}: {state} lacks what this server released last, so it is an old copy or a new file. The server"
+                    " begins a new memory, and refuses every collection of before"
+                )
+            yield server
         finally:
             storage.close()
     finally:
@@ -55,9 +69,9 @@ def _has_content(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
-def rotated(name: str, state: Path) -> str:
+def rotated(name: str, state: Path, told: Told | None = None) -> str:
     """Give a server a new key; returns it."""
-    with server_with_state(name, state):  # or there is nothing to go on with, and it says why
+    with server_with_state(name, state, told=told):  # or there is nothing to go on with, and it says why
         pass
     vault = FileVault(vault_path(state), server=name)
     try:
@@ -87,7 +101,7 @@ async def serve_share_server(
     peers: Mapping[str, str] | None = None,
     collectors: frozenset[str] | None = None,
     policy: ServerPolicy | None = None,
-    told: Callable[[str], None] | None = None,
+    told: Told | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM, then finish what was begun; `started` is told name, address and key."""
     host, _, port = address.rpartition(":")
@@ -102,7 +116,11 @@ async def serve_share_server(
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    made = server_without_state(name, policy) if state is None else server_with_state(name, state, policy)
+    made = (
+        server_without_state(name, policy)
+        if state is None
+        else server_with_state(name, state, policy, told)
+    )
     with made as machine:
         service = ShareService(machine, identity=identity, peers=peers, collectors=collectors, told=told)
         server, bound = await start_server(host, int(port), [(SERVICE_NAME, service.register)], identity)

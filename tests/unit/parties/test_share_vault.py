@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -371,3 +371,29 @@ def test_a_copy_of_the_state_cannot_be_read_after_the_release(tmp_path: Path) ->
         (tmp_path / name).mkdir()
     assert not readable_after_release(FileVault, tmp_path / "good")
     assert readable_after_release(Keeping, tmp_path / "twin")
+
+
+def test_a_server_that_finds_an_old_state_or_none_says_so_at_its_start(tmp_path: Path) -> None:
+    state, lines = tmp_path / "state", list[str]()
+
+    def start() -> AbstractContextManager[ShareServer]:
+        return server_with_state("server-1", state, told=lines.append)
+
+    with start() as server:
+        leader = ShareServer("server-0", MemoryVault(bytes(32)))
+        collection = collection_of(binding=binding_of([leader, server], bytes(16)))
+        for one in (leader, server):
+            one.open(collection)
+    old = state.read_bytes()
+    with start() as server:
+        upload([leader, server], blocks_of(collection, bits(*[1] * 20)))
+        released([leader, server], collection)
+    with start():
+        pass
+    assert not lines
+    state.write_bytes(old)
+    for _ in range(2):  # once
+        with start():
+            pass
+    (line,) = lines
+    assert "server-1" in line and "every collection of before" in line
