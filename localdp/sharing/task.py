@@ -83,17 +83,26 @@ class Task:
         """
         places = [self._checked(block) for block in blocks]
         uploads: list[Upload] = []
-        for block, positions in zip(blocks, places, strict=True):
-            fresh = np.asarray(self._status[_at(positions)] == _ABSENT)
-            if not fresh.any():
-                continue
-            whole = bool(fresh.all())
-            new, rows = (positions, block.rows) if whole else (positions[fresh], block.rows.take(fresh))
-            uploads.append(Upload(self._next, new, rows))
-            self._status[_at(new)] = _EXPECTED
-            self._rows_held += len(new)
-            self._next += 1
+        try:
+            for block, positions in zip(blocks, places, strict=True):
+                fresh = np.asarray(self._status[_at(positions)] == _ABSENT)
+                if fresh.any():
+                    whole = bool(fresh.all())
+                    new, rows = (
+                        (positions, block.rows) if whole else (positions[fresh], block.rows.take(fresh))
+                    )
+                    uploads.append(self._upcoming(new, rows))
+        except BaseException:
+            self.forget(uploads)
+            raise
         return uploads
+
+    def _upcoming(self, positions: Positions, rows: Rows) -> Upload:
+        upload = Upload(self._next, positions, rows)
+        self._status[_at(positions)] = _EXPECTED
+        self._rows_held += len(positions)
+        self._next += 1
+        return upload
 
     def forget(self, uploads: Sequence[Upload]) -> None:
         """The uploads could not be stored: they may come again."""

@@ -9,7 +9,7 @@ import pytest
 
 from localdp.errors import CollectionClosed, LocalDpError, StorageFailed
 from localdp.oracles.shared import binding_of
-from localdp.sharing.blocks import ShareBlock
+from localdp.sharing.blocks import Rows, ShareBlock
 from localdp.sharing.collection import Collection
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import MemoryStorage, Upload
@@ -76,6 +76,24 @@ def test_after_a_failure_that_nobody_foresaw_nothing_is_taken_for_stored() -> No
     disk.full.clear()
     server.accept_all(uploads)
     assert on_disk(disk) == [5, 5, 5]
+
+
+class Large(Rows):
+    """Reports of which no copy fits into memory."""
+
+    def take(self, which: object) -> Rows:
+        raise MemoryError
+
+
+def test_nor_after_a_failure_before_the_write() -> None:
+    disk = MemoryStorage()
+    server = serving(disk)
+    (fits,), (other,) = ones(FIRST, 0, 5), ones(FIRST, 3, 8)
+    large = replace(other, rows=Large(other.rows.public, other.rows.inputs))
+    with pytest.raises(MemoryError):
+        server.accept(fits, large)
+    assert server.accept(fits, other) == 8
+    assert on_disk(disk) == [8, 0, 0]
 
 
 def test_a_repetition_of_what_could_not_be_written_is_not_acknowledged() -> None:
