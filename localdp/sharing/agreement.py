@@ -22,15 +22,16 @@ import numpy as np
 
 from localdp.errors import ShareMismatch
 from localdp.sharing.binding import Opening
-from localdp.sharing.blocks import Mask, Octets, Positions
+from localdp.sharing.blocks import POSITION_BYTES, Mask, Octets, Positions
 from localdp.sharing.collection import Collection
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Holding, Job
 from localdp.sharing.tiers import sharing_of
 
-VERIFIED_AT_ONCE = 1024  # reports: enough to hide the cost of a call, few enough for the cache
+VERIFIED_AT_ONCE = 1 << 14  # reports: each decision is synced, which takes as long as thousands of counts
 ADDED_AT_ONCE = 1 << 17  # entries of reports without proofs
 LARGEST_BLOCK_BYTES = 8 << 20
+LARGEST_VOTE_BYTES = 3 << 20  # what all servers say about a block, and its positions: it is one message
 
 
 class Helper(Protocol):
@@ -68,8 +69,9 @@ def block_size(collection: Collection) -> int:
     if collection.tier == "additive":
         return max(1, ADDED_AT_ONCE // collection.encoding.length)
     sharing = sharing_of(collection)
-    row = max(sharing.public_bytes + sharing.input_bytes(0), 4 * sharing.verifier_bytes)
-    return max(1, min(VERIFIED_AT_ONCE, LARGEST_BLOCK_BYTES // row))
+    row = sharing.public_bytes + sharing.input_bytes(0)
+    said = len(collection.servers) * sharing.verifier_bytes + POSITION_BYTES
+    return max(1, min(VERIFIED_AT_ONCE, LARGEST_BLOCK_BYTES // row, LARGEST_VOTE_BYTES // said))
 
 
 def proposals(leader: ShareServer, collection: Collection) -> Iterator[Positions]:

@@ -22,7 +22,7 @@ from localdp.errors import MalformedReport
 Octets = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 Positions = NDArray[np.uint32]
-_RANGE_BYTES = 8
+POSITION_BYTES = 8  # of one that stands alone; a range takes no more
 _LONGEST_REMEMBERED = 1 << 20  # positions, of four bytes each
 
 
@@ -90,7 +90,7 @@ def pack_positions(positions: Positions) -> bytes:
 
 def unpack_positions(data: bytes, most: int) -> Positions:
     """The positions again; refuses ranges that are empty, out of order, or hold more than `most` positions together."""
-    if len(data) % _RANGE_BYTES:
+    if len(data) % POSITION_BYTES:
         raise MalformedReport("ranges of positions take eight bytes each")
     ranges = np.frombuffer(data, "<u4").reshape(-1, 2).astype(np.int64)
     firsts, counts = ranges[:, 0], ranges[:, 1]

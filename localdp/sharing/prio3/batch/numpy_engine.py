@@ -1,6 +1,6 @@
 """A server's steps on blocks of reports, in plain numpy.
 
-Blocks of about a thousand reports are best: large enough to hide the cost of a numpy call, small enough for the cache.
+Blocks of a thousand reports or more are best: they hide the cost of a numpy call.
 Checked against the reference, good reports and bad, in tests/unit/sharing/prio3/test_batch.py.
 """
 
