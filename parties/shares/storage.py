@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from google.protobuf.message import DecodeError
 
 from localdp.errors import InvalidParameter, LocalDpError, StorageFailed
@@ -32,6 +33,7 @@ from parties import codec
 from parties.durable import failure, make_private, transaction
 from parties.shares import old_state
 from parties.shares.messages import mask_from_wire, mask_to_wire
+from parties.shares.recent_rows import RecentRows
 from parties.shares.rest import Rest
 from parties.wire.v1 import collection_pb2
 
@@ -101,6 +103,7 @@ class SqliteStorage:
         """
         self._vault = vault
         self._releases, self.history = 0, NOTHING_RELEASED
+        self._recent = RecentRows()
         with storage_errors(path):
             make_private(path)
             self._file = sqlite3.connect(path, timeout=1.0, isolation_level=None, check_same_thread=False)
@@ -183,17 +186,20 @@ class SqliteStorage:
                         len(upload.positions),
                         pack_positions(upload.positions),
                         upload.rows.public.nbytes,
-                        rest.sealed(
-                            upload.rows.public.tobytes() + upload.rows.inputs.tobytes(),
-                            _name(upload.number),
-                        ),
+                        rest.sealed(_joined(upload.rows), _name(upload.number)),
                     )
                     for upload in uploads
                 ),
             )
+        for upload in uploads:
+            self._recent.keep(collection, upload.number, upload.rows)
 
     def rows(self, collection: bytes, upload: int) -> Rows:
         """The reports of an upload."""
+        rest, recent = self._rest(collection), self._recent.get(collection, upload)
+        return self._read(rest, collection, upload) if recent is None else recent
+
+    def _read(self, rest: Rest, collection: bytes, upload: int) -> Rows:
         with storage_errors():
             row = self._file.execute(
                 "SELECT reports, public_bytes, rows FROM uploads WHERE collection = ? AND number = ?",
@@ -202,7 +208,7 @@ class SqliteStorage:
         if row is None:
             raise StorageFailed("an upload that was acknowledged is not there")
         count, public, stored = row
-        data = memoryview(self._rest(collection).opened(stored, _name(upload)))
+        data = memoryview(rest.opened(stored, _name(upload)))
         parts = data[:public], data[public:]
         return Rows(*(rows_from(part, count, len(part) // count) for part in parts))
 
@@ -230,6 +236,7 @@ class SqliteStorage:
                 "DELETE FROM uploads WHERE collection = ? AND number = ?",
                 ((collection, number) for number in finished),
             )
+        self._recent.drop(collection, finished)
 
     def seal(self, collection: bytes, holding: Holding) -> None:
         """Nothing more is decided."""
@@ -256,11 +263,13 @@ class SqliteStorage:
             self._file.execute("INSERT INTO released VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
             self._drop(collection)
         self._follow(collection, holding.accepted)
+        self._recent.drop_all(collection)
 
     def drop(self, collection: bytes) -> None:
         """Forget a collection that was not released."""
         with self._transaction():
             self._drop(collection)
+        self._recent.drop_all(collection)
 
     def _drop(self, collection: bytes) -> None:
         self._file.execute("DELETE FROM collections WHERE digest = ?", (collection,))
@@ -328,6 +337,10 @@ def _positions(data: bytes) -> Positions:
 def _decided(data: bytes, accepted: bytes) -> tuple[Positions, Mask]:
     positions = _positions(data)
     return positions, mask_from_wire(accepted, len(positions))
+
+
+def _joined(rows: Rows) -> bytes:
+    return b"".join(np.ascontiguousarray(part).data for part in (rows.public, rows.inputs))
 
 
 def _name(upload: int) -> bytes:

@@ -225,6 +225,7 @@ def test_what_is_at_rest_cannot_be_put_in_the_place_of_something_else(tmp_path: 
         made.open(COLLECTION)
         made.upload(DIGEST, [some(1, 0), some(2, 1)])
         made._file.execute("UPDATE uploads SET rows = (SELECT rows FROM uploads WHERE number = 1)")
+    with closing(sqlite(tmp_path / "state")) as made:  # which has nothing in memory
         assert len(made.rows(DIGEST, 1)) == 1
         with pytest.raises(StorageFailed):
             made.rows(DIGEST, 2)
