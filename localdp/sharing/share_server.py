@@ -177,10 +177,11 @@ class ShareServer(ServerMemory):
         voted = task.voted(positions)
         if not voted.all():
             accepted = self._found(task, positions, verifiers)
-            new = ~voted
+            new = ~voted if voted.any() else slice(None)  # mostly all of them, and then nothing is copied
+            first = positions[new], accepted[new]
             if task.server:  # the leader's vote is on record with its decision
-                self._storage.vote(collection, positions[new], accepted[new])
-            task.vote(positions[new], accepted[new])
+                self._storage.vote(collection, *first)
+            task.vote(*first)
         return task.votes(positions)
 
     def _found(self, task: Task, positions: Positions, verifiers: Sequence[Octets]) -> Mask:

@@ -158,7 +158,7 @@ class Task:
 
     def vote(self, positions: Positions, accepted: Mask) -> None:
         """A vote is on record."""
-        self._vote[_at(positions)] = np.where(accepted, _YES, _NO)
+        self._vote[_at(positions)] = np.where(accepted, np.uint8(_YES), np.uint8(_NO))
 
     def voted(self, positions: Positions) -> Mask:
         """On which of these reports there is a vote."""
