@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Iterable
 
+DIGEST_BYTES = 32
+
 
 def framed(fields: Iterable[bytes]) -> bytes:
     """The fields, each behind its length in eight big-endian bytes."""

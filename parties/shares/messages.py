@@ -10,6 +10,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from localdp.errors import InvalidParameter, MalformedReport
+from localdp.framing import DIGEST_BYTES
 from localdp.sharing.binding import Opening
 from localdp.sharing.blocks import (
     Mask,
@@ -21,7 +22,7 @@ from localdp.sharing.blocks import (
     rows_from,
     unpack_positions,
 )
-from localdp.sharing.collection import Collection
+from localdp.sharing.collection import LONGEST_NAME, Collection
 from localdp.sharing.field import ELEMENT_BYTES
 from localdp.sharing.sealing import SealingKey, sealed_to
 from localdp.sharing.storage import Holding, Job
@@ -45,6 +46,10 @@ def block_to_wire(block: ShareBlock) -> pb.UploadSharesRequest:
 
 def block_from_wire(message: pb.UploadSharesRequest) -> ShareBlock:
     """Shares, one row for each person; how long a row must be is for the server to say."""
+    if len(message.collection) != DIGEST_BYTES or len(message.party) > LONGEST_NAME:
+        raise MalformedReport(
+            f"shares name a collection of {DIGEST_BYTES} bytes, and a party of at most {LONGEST_NAME} characters"
+        )
     cohort = codec.cohort_from_wire(message.cohort)
     if cohort.stop - cohort.start > PEOPLE_PER_PART:
         raise InvalidParameter(f"a message holds shares of at most {PEOPLE_PER_PART} consecutive people")

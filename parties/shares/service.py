@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import grpc
 
-from localdp.errors import InvalidParameter, PolicyRefused
+from localdp.errors import CollectionClosed, InvalidParameter, PolicyRefused
 from localdp.sharing.additive import MOST_SERVERS
 from localdp.sharing.agreement import block_size
 from localdp.sharing.blocks import Positions, ShareBlock
@@ -138,6 +138,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
             def opened(request: pb.UploadSharesRequest) -> ShareBlock:
                 if not may_speak_for(caller, request.party):
                     raise PolicyRefused("a party uploads its own shares, under the name in its certificate")
+                self._require_open(request.collection)
                 return messages.block_from_wire(request)
 
             return pb.UploadSharesResponse(counted=await self._stored(requests, opened))
@@ -267,10 +268,9 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         counted, waiting, size = 0, list[ShareBlock](), 0
         try:
             async for request in requests:
-                block = opened(require_message(request))
-                waiting.append(block)
-                added = BLOCK_BYTES + block.rows.inputs.nbytes + block.rows.public.nbytes
+                added = BLOCK_BYTES + require_message(request).ByteSize()
                 size, self._waiting = size + added, self._waiting + added
+                waiting.append(opened(request))
                 if size >= STORED_AT_ONCE or self._waiting >= MOST_WAITING:
                     counted += await self._intake.store(waiting)
                     self._waiting -= size
@@ -291,6 +291,12 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         caller, owner = peer_name(context), self._server.owner(collection)
         if caller is not None and owner not in ("", caller):
             raise PolicyRefused("the collection was opened by somebody else")
+
+    def _require_open(self, collection: bytes) -> None:
+        """Refuse what is for no collection in progress, before it waits for anything."""
+        if not self._server.in_progress(collection):
+            self._server.owner(collection)  # or nobody opened it here
+            raise CollectionClosed("the collection was released: it takes no more reports")
 
     async def _led(self, name: bytes, context: Context) -> Collection:
         """The collection of that name, if it is its leader that asks."""

@@ -8,7 +8,8 @@ an error of numpy's.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,13 @@ import numpy as np
 import pytest
 
 from localdp.cohorts import Cohort
-from localdp.errors import InvalidParameter, ShareMismatch
+from localdp.errors import (
+    CollectionClosed,
+    InvalidParameter,
+    MalformedReport,
+    ShareMismatch,
+    UnknownCollection,
+)
 from localdp.oracles.shared import InProcessShareServers, binding_of, run_collection
 from localdp.sharing import agreement
 from localdp.sharing.blocks import ShareBlock, pack_positions
@@ -165,6 +172,43 @@ def test_a_stream_that_breaks_off_is_not_counted_for_ever() -> None:
     with pytest.raises(ConnectionError):
         asyncio.run(service._stored(stream(), block_from_wire))
     assert service._waiting == 0
+
+
+def test_a_long_message_that_carries_no_share_is_counted_at_its_length() -> None:
+    service = ShareService(ShareServer("server-0", MemoryVault(KEYRING.server(0))))
+    long = pb.UploadSharesRequest(collection=bytes(32), party="p" * (1 << 20))
+    counted: list[int] = []
+
+    def opened(request: pb.UploadSharesRequest) -> ShareBlock:
+        counted.append(service._waiting)  # before anything of it is taken
+        return block_from_wire(request)
+
+    async def stream() -> AsyncIterator[pb.UploadSharesRequest]:
+        yield long
+
+    with pytest.raises(MalformedReport):
+        asyncio.run(service._stored(stream(), opened))
+    assert counted[0] >= 1 << 20 and service._waiting == 0
+
+
+def test_nothing_is_kept_for_a_collection_that_is_not_in_progress() -> None:
+    """The stream does not end: what was sent on it would stay in memory for as long as the sender likes."""
+    holders, asked = parties_of(people(PEOPLE), 1), threading.Event()
+
+    def endless(collection: Collection) -> Iterator[pb.UploadSharesRequest]:
+        yield block_to_wire(blocks_of(collection, bits(1))[0])
+        asked.wait(10)
+
+    with served(holders) as federation:
+        stub = share_server_pb2_grpc.ShareServerServiceStub(federation.shared._channels.channels[0])
+        ended = federations.collection_of(holders, 1, minimum_batch=2)
+        run_collection(federation.shared, ended, EVERYBODY)
+        try:
+            for collection, error in ((collection_of(), UnknownCollection), (ended, CollectionClosed)):
+                with pytest.raises(error):
+                    _call(stub.UploadShares, endless(collection))
+        finally:
+            asked.set()
 
 
 def test_a_leader_cannot_have_more_reports_verified_at_once_than_fit_into_memory() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, LocalDpError, MalformedReport
 from localdp.sharing.binding import Opening
 from localdp.sharing.blocks import Rows, ShareBlock, pack_positions, unpack_positions
+from localdp.sharing.collection import LONGEST_NAME
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.field import PRIME
 from localdp.sharing.sealing import SealingKey
@@ -39,14 +42,21 @@ def test_a_block_comes_back_as_it_went(people: int, public: int) -> None:
     assert (back.rows.inputs == sent.rows.inputs).all() and (back.rows.public == sent.rows.public).all()
 
 
+def upload_of(collection: bytes = b"d" * 32, party: str = "party-0", **fields: Any) -> pb.UploadSharesRequest:
+    return pb.UploadSharesRequest(collection=collection, party=party, **fields)
+
+
 @pytest.mark.parametrize(
     ("message", "error"),
     [
-        (pb.UploadSharesRequest(cohort=cohort_pb2.Cohort(stop=3), shares=bytes(16)), MalformedReport),
-        (pb.UploadSharesRequest(cohort=cohort_pb2.Cohort(stop=0), shares=bytes(16)), MalformedReport),
-        (pb.UploadSharesRequest(cohort=cohort_pb2.Cohort(stop=2), public_shares=bytes(3)), MalformedReport),
-        (pb.UploadSharesRequest(cohort=cohort_pb2.Cohort(start=2, stop=1)), InvalidParameter),
-        (pb.UploadSharesRequest(cohort=cohort_pb2.Cohort(stop=1 << 18)), InvalidParameter),
+        (upload_of(cohort=cohort_pb2.Cohort(stop=3), shares=bytes(16)), MalformedReport),
+        (upload_of(cohort=cohort_pb2.Cohort(stop=0), shares=bytes(16)), MalformedReport),
+        (upload_of(cohort=cohort_pb2.Cohort(stop=2), public_shares=bytes(3)), MalformedReport),
+        (upload_of(cohort=cohort_pb2.Cohort(start=2, stop=1)), InvalidParameter),
+        (upload_of(cohort=cohort_pb2.Cohort(stop=1 << 18)), InvalidParameter),
+        (upload_of(b"d" * 31), MalformedReport),
+        (upload_of(b"d" * 33), MalformedReport),
+        (upload_of(party="p" * (LONGEST_NAME + 1)), MalformedReport),
     ],
 )
 def test_a_block_that_is_not_whole_is_refused(
@@ -54,6 +64,10 @@ def test_a_block_that_is_not_whole_is_refused(
 ) -> None:
     with pytest.raises(error):
         messages.block_from_wire(message)
+
+
+def test_names_may_be_as_long_as_those_of_a_collection() -> None:
+    assert messages.block_from_wire(upload_of(party="p" * LONGEST_NAME)).party == "p" * LONGEST_NAME
 
 
 def test_a_sealed_block_comes_back_as_it_went_and_only_in_its_place() -> None:
