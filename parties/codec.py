@@ -101,6 +101,7 @@ def collection_to_wire(collection: Collection) -> collection_pb2.Collection:
         witnesses=collection.binding.witnesses,
         commitment=collection.binding.commitment,
         ends=collection.binding.ends,
+        relayed=collection.relayed,
     )
 
 
@@ -118,6 +119,7 @@ def collection_from_wire(message: collection_pb2.Collection) -> Collection:
         message.minimum_batch,
         Binding(tuple(message.keys), tuple(message.witnesses), message.commitment, message.ends),
         _named(_TIERS, message.tier, "tier"),
+        message.relayed,
     )
 
 

@@ -106,6 +106,11 @@ class ShareServers(Protocol):
         """Names of the share servers; the first one leads."""
         ...
 
+    @property
+    def relayed(self) -> bool:
+        """Whether somebody carries the parties' shares."""
+        ...
+
     def bind(self, collection_id: bytes) -> Binding:
         """What ties a new collection to the servers as they are now."""
         ...
@@ -160,6 +165,8 @@ def _sums(combined: Sequence[int]) -> Sums:
 
 class InProcessShareServers:
     """Parties and share servers in this process: for simulations, and as the reference for the gRPC path."""
+
+    relayed = False
 
     def __init__(self, parties: Sequence[Party], servers: Sequence[ShareServer]) -> None:
         self._parties = list(parties)
@@ -362,4 +369,5 @@ class SharedOracle:
             self._minimum_batch,
             self._servers.bind(collection_id),
             self._tier,
+            self._servers.relayed,
         )

@@ -1,9 +1,9 @@
 """A collection: everything that parties and share servers must agree on, bound by one digest.
 
 The digest covers the query, the encoding, epsilon, the noise plan, the minimum batch, the tier, the servers in order, the
-parties, and what binds the servers as they are now (`binding`): their keys, the commitment to the key that they verify
-with, and the end.  Coins, uploads and releases all carry it, and in the prio3 tier it is the context of
-every proof: who changes any of it makes the verification of every report fail.
+parties, whether somebody carries their shares, and what binds the servers as they are now (`binding`): their keys, the
+commitment to the key that they verify with, and the end.  Coins, uploads and releases all carry it, and in the prio3 tier
+it is the context of every proof: who changes any of it makes the verification of every report fail.
 
 A report is the answer of one person.  It is known by its position: the people of all parties, counted in the order of the
 collection.  So a report that comes twice, by whatever way, has the same position, and counting once is a bitmap.
@@ -67,6 +67,7 @@ class Collection:
     minimum_batch: int
     binding: Binding  # the servers as they are now
     tier: Tier = "additive"
+    relayed: bool = False  # whether somebody carries the shares, who can then put others in their place
     digest: bytes = field(init=False, repr=False, compare=False)
     _ranges: dict[str, range] = field(init=False, repr=False, compare=False)  # each party's positions
 
@@ -126,6 +127,15 @@ class Collection:
             raise InvalidParameter("this share server is not part of the collection")
         return self.servers.index(server)
 
+    def require_way(self, *, relayed: bool) -> None:
+        """Refuse shares that travel otherwise than all of this collection do."""
+        if relayed and not self.relayed:
+            raise InvalidParameter(
+                "the parties of this collection upload themselves: nobody carries shares"
+            )
+        if self.relayed and not relayed:
+            raise InvalidParameter("the shares of this collection are carried, sealed: nobody uploads them")
+
     def _positions(self) -> dict[str, range]:
         ranges, first = dict[str, range](), 0
         for party in self.parties:
@@ -148,6 +158,7 @@ class Collection:
             b"%d" % self.minimum_batch,
             self.tier.encode(),
             self.binding.digest,
+            *([b"relayed"] if self.relayed else []),
         )
 
     def _check_names(self) -> None:

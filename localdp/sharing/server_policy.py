@@ -33,6 +33,7 @@ class ServerPolicy:
     most_open: int = MOST_OPEN  # collections in progress
     most_bytes: int | None = None  # of what collections in progress take together (`Task.bytes_held`)
     longest_seconds: float | None = None  # from the opening of a collection to its end
+    relayed: bool = False  # collections whose shares somebody carries, against whom no minimum batch helps
 
     def require(self, collection: Collection, now: float, opened: int) -> None:
         """Refuse a collection that the operator does not want, or not beside so many others."""
@@ -46,6 +47,11 @@ class ServerPolicy:
         if self.kinds is not None and collection.encoding.kind not in self.kinds:
             raise PolicyRefused(
                 f"this share server collects {', '.join(sorted(self.kinds))} and nothing else"
+            )
+        if collection.relayed and not self.relayed:
+            raise PolicyRefused(
+                "this share server takes shares from the parties themselves: have them upload, or its operator"
+                " allow relayed collections"
             )
         if collection.minimum_batch < self.minimum_batch:
             raise PolicyRefused(

@@ -60,6 +60,13 @@ def share_server_run(
     longest_hours: Annotated[
         float, typer.Option(help="From the opening of a collection to its end.", min=0.01)
     ] = 24.0,
+    relayed: Annotated[
+        bool,
+        typer.Option(
+            "--relayed",
+            help="Also collections whose shares somebody carries for the parties. Whoever does can fill any batch.",
+        ),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Serve until Ctrl-C.  Without --state everything is in memory, and the name gets a random number."""
@@ -100,6 +107,7 @@ def share_server_run(
                     most_open=most_open,
                     most_bytes=most_megabytes * 10**6,
                     longest_seconds=longest_hours * 3600,
+                    relayed=relayed,
                 ),
                 told=lambda text: print_whole(stderr_console(), text),
             )

@@ -141,6 +141,11 @@ class WatchedShares:
         """Names of the share servers; the first one leads."""
         return self.behind.servers
 
+    @property
+    def relayed(self) -> bool:
+        """Whether somebody carries the parties' shares."""
+        return self.behind.relayed
+
     def bind(self, collection_id: bytes) -> Binding:
         """What ties a new collection to the servers as they are now."""
         return self.behind.bind(collection_id)

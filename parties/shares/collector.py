@@ -66,7 +66,7 @@ class RemoteShareServers:
         self._timeout = timeout_seconds
         self.servers = tuple(peer.name for peer in peers)
         self._addresses = [peer.address for peer in peers]
-        self._relayed = relayed
+        self.relayed = relayed
         self._ends = ends or in_an_hour
         self._told = told
 
@@ -117,7 +117,7 @@ class RemoteShareServers:
 
     def contribute(self, collection: Collection, cohort: Cohort) -> int:
         """Have the parties upload their shares, or carry them there, sealed."""
-        if not self._relayed:
+        if not collection.relayed:
             sizes = [party.people for party in self.contributors]
             most = BLOCKS_PER_CALL * people_per_block(collection)
             return self._parties.contribute(collection, *pieces(cohort, sizes, most))

@@ -39,8 +39,11 @@ class SharePeer:
 def require_known(peers: Mapping[str, SharePeer], collection: Collection, *, sealed: bool = False) -> None:
     """Refuse other servers than the party chose, keys that are not theirs, and sealing to keys that it does not know.
 
+    `sealed`: somebody is to carry the shares, which the collection must say.
+
     All of them take part: who chose five, because of five one will be honest, did not choose any two of them.
     """
+    collection.require_way(relayed=sealed)
     if any(server not in peers for server in collection.servers):
         raise InvalidParameter("the collection names a share server that this party does not upload to")
     if len(collection.servers) < len(peers):

@@ -138,7 +138,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
             def opened(request: pb.UploadSharesRequest) -> ShareBlock:
                 if not may_speak_for(caller, request.party):
                     raise PolicyRefused("a party uploads its own shares, under the name in its certificate")
-                self._require_open(request.collection)
+                self._require_open(request.collection, relayed=False)
                 return messages.block_from_wire(request)
 
             return pb.UploadSharesResponse(counted=await self._stored(requests, opened))
@@ -152,6 +152,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
 
             def opened(request: pb.UploadSealedRequest) -> ShareBlock:
                 self._require_owner(request.collection, context)
+                self._require_open(request.collection, relayed=True)
                 key = self._server.sealing_key_of(request.collection)
                 return messages.block_from_sealed(request, self._server.name, key)
 
@@ -292,11 +293,12 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         if caller is not None and owner not in ("", caller):
             raise PolicyRefused("the collection was opened by somebody else")
 
-    def _require_open(self, collection: bytes) -> None:
-        """Refuse what is for no collection in progress, before it waits for anything."""
+    def _require_open(self, collection: bytes, *, relayed: bool) -> None:
+        """Refuse what is for no collection in progress, or came another way than it says, before it waits for anything."""
         if not self._server.in_progress(collection):
             self._server.owner(collection)  # or nobody opened it here
             raise CollectionClosed("the collection was released: it takes no more reports")
+        self._server.collection(collection).require_way(relayed=relayed)
 
     async def _led(self, name: bytes, context: Context) -> Collection:
         """The collection of that name, if it is its leader that asks."""

@@ -222,7 +222,7 @@ def test_shares_that_are_carried_are_asked_about_before_anybody_seals() -> None:
     with ExitStack() as stack:
         federation = stack.enter_context(served(parties, wrap_agent=with_keys))
         shared = stack.enter_context(closing(sealing(federation)))
-        before, collection = spent(parties), collection_of(parties)
+        before, collection = spent(parties), collection_of(parties, relayed=True)
         shared.open(collection)
         with pytest.raises(BudgetExhausted, match=r"^party party-2: "):
             shared.contribute(collection, EVERYBODY)

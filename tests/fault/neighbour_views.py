@@ -205,6 +205,7 @@ def _collection(ask: Ask, agent: Agent) -> Collection:
         parties=(Contributor("clinic", PEOPLE),),
         minimum_batch=2 if ask.question % 5 else 1,
         binding=binding_of(agent.servers, collection_id),
+        relayed=ask.kind == "ContributeSealed",
     )
 
 

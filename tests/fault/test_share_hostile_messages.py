@@ -50,7 +50,10 @@ def valid(federation: Served) -> dict[str, list[bytes]]:
     name, positions = collection.digest, np.arange(0, PEOPLE, 2, dtype=np.uint32)
     packed, yes = pack_positions(positions), np.ones(len(positions), np.bool_)
     block = federation.parties[0].share(collection, Cohort(0, 20))[1]
-    sealed = messages.sealed_to_wire(block, "server-1", federation.servers[1].sealing_key.public)
+    carried = collection_of(federation.parties, number=1, tier="prio3", relayed=True)
+    federation.shared.open(carried)
+    own = federation.parties[0].share(carried, Cohort(0, 20))[1]
+    sealed = messages.sealed_to_wire(own, "server-1", federation.servers[1].sealing_key.public)
     key = federation.servers[0].verify_key(name)
     said = [server.check(name, key, positions)[1].tobytes() for server in federation.servers]
     openings = map(messages.opening_to_wire, openings_of(federation.servers, collection))

@@ -5,20 +5,34 @@ from __future__ import annotations
 from contextlib import closing
 from typing import Any
 
+import grpc
 import numpy as np
 import pytest
 
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, LocalDpError, MalformedReport, PolicyRefused, UnknownCollection
 from localdp.oracles.party import Party
-from localdp.oracles.shared import InProcessShareServers, run_collection
+from localdp.oracles.shared import InProcessShareServers, SharedOracle, run_collection
 from localdp.sharing.collection import Collection, Tier
+from localdp.sharing.share_server import ShareServer
+from localdp.sharing.vault import MemoryVault
 from parties.agent.service import AgentService
 from parties.coordinator import Peer
 from parties.shares.collector import RemoteShareServers
+from parties.shares.messages import block_to_wire, sealed_to_wire
+from parties.shares.service import ShareService
 from parties.wire.v1 import share_server_pb2 as pb
-from tests.support.federations import Served, collection_of, parties_of, people, served, share_servers_of
-from tests.support.shares import bound
+from tests.support.federations import (
+    KEYRING,
+    ONE,
+    Served,
+    collection_of,
+    parties_of,
+    people,
+    served,
+    share_servers_of,
+)
+from tests.support.shares import bits, blocks_of, bound
 
 PEOPLE = 40
 EVERYBODY = Cohort(0, PEOPLE)
@@ -41,7 +55,7 @@ def carrier(federation: Served) -> RemoteShareServers:
 @pytest.mark.parametrize("tier", ["additive", "prio3"])
 def test_carried_shares_give_the_answer_of_uploaded_ones(tier: Tier) -> None:
     parties = parties_of(people(PEOPLE), 2)
-    collection = collection_of(parties, tier=tier)
+    collection = collection_of(parties, tier=tier, relayed=True)
     here = InProcessShareServers(parties_of(people(PEOPLE), 2), share_servers_of(2))
     expected = run_collection(here, collection, EVERYBODY)
     with served(parties, wrap_agent=unreachable) as federation, closing(carrier(federation)) as shared:
@@ -51,7 +65,7 @@ def test_carried_shares_give_the_answer_of_uploaded_ones(tier: Tier) -> None:
 
 def test_a_block_that_is_carried_twice_counts_once_and_what_is_changed_is_refused() -> None:
     parties = parties_of(people(PEOPLE), 1)
-    collection = collection_of(parties)
+    collection = collection_of(parties, relayed=True)
     with served(parties, wrap_agent=unreachable) as federation, closing(carrier(federation)) as shared:
         shared.open(collection)
         blocks = list(federation.remote.sealed(collection, EVERYBODY))
@@ -75,9 +89,57 @@ def changes(upload: pb.UploadSealedRequest) -> list[pb.UploadSealedRequest]:
     return copies
 
 
-def test_what_the_carrier_sees_does_not_hold_the_shares() -> None:
+def test_a_collector_cannot_put_reports_of_its_own_in_places_of_parties_that_upload() -> None:
+    """It needs no certificate of theirs to seal, and could fill a minimum batch with people who are not there."""
     parties = parties_of(people(PEOPLE), 1)
     collection = collection_of(parties)
+    with served(parties) as federation, closing(carrier(federation)) as shared:
+        shared.open(collection)
+        for number, block in enumerate(blocks_of(collection, bits(*[0] * PEOPLE))):
+            forged = sealed_to_wire(block, collection.servers[number], collection.keys[number])
+            with pytest.raises(InvalidParameter, match="upload themselves"):
+                shared._carried(number, forged)
+            assert federation.servers[number].stored(collection.digest).size == 0
+        assert federation.shared.contribute(collection, EVERYBODY) == PEOPLE
+
+
+def test_shares_travel_the_way_that_the_collection_says_and_nobody_is_charged_for_another() -> None:
+    parties = parties_of(people(PEOPLE), 1)
+    own, carried = collection_of(parties), collection_of(parties, relayed=True)
+    with served(parties, wrap_agent=unreachable) as federation, closing(carrier(federation)) as shared:
+        for collection in (own, carried):
+            shared.open(collection)
+        with pytest.raises(InvalidParameter, match="upload themselves"):
+            list(federation.remote.sealed(own, EVERYBODY))
+        with pytest.raises(InvalidParameter, match="carried"):
+            federation.remote.contribute(carried, EVERYBODY)
+        assert parties[0].ledger.spent().sum() == 0
+        block = iter([block_to_wire(blocks_of(carried, bits(1))[0])])
+        with pytest.raises(grpc.RpcError, match="carried"):
+            shared._stubs[0].UploadShares(block, timeout=5)
+
+
+def test_a_collector_that_carries_says_so_and_an_operator_has_to_allow_it() -> None:
+    parties = parties_of(people(PEOPLE), 1)
+
+    def strict(number: int, server: ShareServer) -> ShareService:
+        return ShareService(ShareServer(server.name, MemoryVault(KEYRING.server(number))))
+
+    with (
+        served(parties, wrap_agent=unreachable, wrap_server=strict) as federation,
+        closing(carrier(federation)) as shared,
+        pytest.raises(PolicyRefused, match="allow relayed collections"),
+    ):
+        SharedOracle(shared, ONE, KEYRING.source("carried")).answer(["smoker"])
+    assert parties[0].ledger.spent().sum() == 0
+    with served(parties, wrap_agent=unreachable) as federation, closing(carrier(federation)) as shared:
+        oracle = SharedOracle(shared, ONE, KEYRING.source("carried"))
+        assert oracle.answer(["smoker"])[0].reports == PEOPLE
+
+
+def test_what_the_carrier_sees_does_not_hold_the_shares() -> None:
+    parties = parties_of(people(PEOPLE), 1)
+    collection = collection_of(parties, relayed=True)
     with served(parties, wrap_agent=unreachable) as federation:
         seen = b"".join(
             block.SerializeToString() for block in federation.remote.sealed(collection, EVERYBODY)
@@ -101,7 +163,7 @@ def test_a_coordinator_cannot_have_shares_sealed_to_other_keys(
     changed: dict[str, Any], error: type[LocalDpError]
 ) -> None:
     parties = parties_of(people(PEOPLE), 1)
-    collection: Collection = collection_of(parties, **changed)
+    collection: Collection = collection_of(parties, relayed=True, **changed)
     with served(parties, wrap_agent=unreachable) as federation, pytest.raises(error):
         list(federation.remote.sealed(collection, EVERYBODY))
     assert parties[0].ledger.spent().sum() == 0

@@ -22,6 +22,7 @@ from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
+from localdp.sharing.server_policy import ServerPolicy
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault
 from parties.agent.service import SERVICE_NAME as AGENT_SERVICE
@@ -69,8 +70,10 @@ def parties_of(records: Records, count: int, keyring: Keyring = KEYRING) -> list
 
 
 def share_servers_of(count: int, keyring: Keyring = KEYRING) -> list[ShareServer]:
-    """Share servers, as the simulation would make them."""
-    return [ShareServer(f"server-{number}", MemoryVault(keyring.server(number))) for number in range(count)]
+    """Share servers, as the simulation would make them, of operators who also allow relayed collections."""
+    allowed = ServerPolicy(relayed=True)
+    vaults = [MemoryVault(keyring.server(number)) for number in range(count)]
+    return [ShareServer(f"server-{number}", vault, policy=allowed) for number, vault in enumerate(vaults)]
 
 
 def request(number: int = 0, query: str = "smoker", epsilon: Epsilon = ONE, resolution: int = 1) -> Request:

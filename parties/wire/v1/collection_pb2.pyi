@@ -42,7 +42,7 @@ NOISE_PLAN_EACH_SERVER: NoisePlan
 NOISE_PLAN_DIVIDED: NoisePlan
 
 class Collection(_message.Message):
-    __slots__ = ("collection_id", "query", "resolution", "epsilon_nanonats", "noise_plan", "servers", "parties", "minimum_batch", "encoding", "tier", "keys", "tolerated", "witnesses", "commitment", "ends")
+    __slots__ = ("collection_id", "query", "resolution", "epsilon_nanonats", "noise_plan", "servers", "parties", "minimum_batch", "encoding", "tier", "keys", "tolerated", "witnesses", "commitment", "ends", "relayed")
     COLLECTION_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     RESOLUTION_FIELD_NUMBER: _ClassVar[int]
@@ -58,6 +58,7 @@ class Collection(_message.Message):
     WITNESSES_FIELD_NUMBER: _ClassVar[int]
     COMMITMENT_FIELD_NUMBER: _ClassVar[int]
     ENDS_FIELD_NUMBER: _ClassVar[int]
+    RELAYED_FIELD_NUMBER: _ClassVar[int]
     collection_id: bytes
     query: _query_pb2.Query
     resolution: int
@@ -73,7 +74,8 @@ class Collection(_message.Message):
     witnesses: _containers.RepeatedScalarFieldContainer[bytes]
     commitment: bytes
     ends: int
-    def __init__(self, collection_id: _Optional[bytes] = ..., query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., resolution: _Optional[int] = ..., epsilon_nanonats: _Optional[int] = ..., noise_plan: _Optional[_Union[NoisePlan, str]] = ..., servers: _Optional[_Iterable[str]] = ..., parties: _Optional[_Iterable[_Union[Contributor, _Mapping]]] = ..., minimum_batch: _Optional[int] = ..., encoding: _Optional[_Union[Encoding, _Mapping]] = ..., tier: _Optional[_Union[Tier, str]] = ..., keys: _Optional[_Iterable[bytes]] = ..., tolerated: _Optional[int] = ..., witnesses: _Optional[_Iterable[bytes]] = ..., commitment: _Optional[bytes] = ..., ends: _Optional[int] = ...) -> None: ...
+    relayed: bool
+    def __init__(self, collection_id: _Optional[bytes] = ..., query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., resolution: _Optional[int] = ..., epsilon_nanonats: _Optional[int] = ..., noise_plan: _Optional[_Union[NoisePlan, str]] = ..., servers: _Optional[_Iterable[str]] = ..., parties: _Optional[_Iterable[_Union[Contributor, _Mapping]]] = ..., minimum_batch: _Optional[int] = ..., encoding: _Optional[_Union[Encoding, _Mapping]] = ..., tier: _Optional[_Union[Tier, str]] = ..., keys: _Optional[_Iterable[bytes]] = ..., tolerated: _Optional[int] = ..., witnesses: _Optional[_Iterable[bytes]] = ..., commitment: _Optional[bytes] = ..., ends: _Optional[int] = ..., relayed: _Optional[bool] = ...) -> None: ...
 
 class Encoding(_message.Message):
     __slots__ = ("kind", "length", "bound", "sensitivity", "weight")

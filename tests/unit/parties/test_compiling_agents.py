@@ -59,7 +59,8 @@ def contributed(
     """How a call for shares ends, and whether something was compiled for it; nobody is charged."""
     compiled.clear()
     party = Party("party-0", people(PEOPLE), KEYRING.party(0), MemoryLedger(PEOPLE, ONE * budget), policy)
-    wide = collection_of([party], tier="prio3", query="age", encoding=Encoding.histogram(121))
+    asked: dict[str, Any] = {"query": "age", "encoding": Encoding.histogram(121), "relayed": sealed}
+    wide = collection_of([party], tier="prio3", **asked)
     assert wants_compiled(wide, PEOPLE, LIMITS.piece_seconds)
     addresses = {f"server-{number}": f"127.0.0.1:1#{key.hex()}" for number, key in enumerate(KEYS)}
     agent, context = kind(party, addresses, limits=LIMITS), Caller("analyst")

@@ -64,7 +64,9 @@ def test_each_kind_of_call_is_quoted_to_whom_the_party_answers(kind: str, caller
     calls: dict[str, Any] = {
         "randomize": codec.request_to_wire(request(), Cohort(0, PEOPLE)),
         "contribute": pb.ContributeRequest(collection=collection(party), cohort=EVERYBODY),
-        "contribute_sealed": pb.ContributeSealedRequest(collection=collection(party), cohort=EVERYBODY),
+        "contribute_sealed": pb.ContributeSealedRequest(
+            collection=collection(party, relayed=True), cohort=EVERYBODY
+        ),
     }
     answer = told(agent, pb.QuoteRequest(**{kind: calls[kind]}), caller)
     if caller == "analyst":
@@ -88,7 +90,7 @@ def test_shares_for_servers_that_the_party_does_not_know_are_not_granted() -> No
 def test_sealed_shares_are_granted_only_if_the_party_knows_the_keys() -> None:
     agent, party, _ = agent_of()
     agent._peers = {name: replace(peer, key=None) for name, peer in agent._peers.items()}
-    sealed = pb.ContributeSealedRequest(collection=collection(party), cohort=EVERYBODY)
+    sealed = pb.ContributeSealedRequest(collection=collection(party, relayed=True), cohort=EVERYBODY)
     assert told(agent, pb.QuoteRequest(contribute_sealed=sealed))[0] == "PERMISSION_DENIED"
 
 

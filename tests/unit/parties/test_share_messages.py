@@ -42,7 +42,9 @@ def test_a_block_comes_back_as_it_went(people: int, public: int) -> None:
     assert (back.rows.inputs == sent.rows.inputs).all() and (back.rows.public == sent.rows.public).all()
 
 
-def upload_of(collection: bytes = b"d" * 32, party: str = "party-0", **fields: Any) -> pb.UploadSharesRequest:
+def upload_of(
+    collection: bytes = b"d" * 32, party: str = "party-0", **fields: Any
+) -> pb.UploadSharesRequest:
     return pb.UploadSharesRequest(collection=collection, party=party, **fields)
 
 

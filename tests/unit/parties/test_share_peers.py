@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from localdp.errors import InvalidParameter, PolicyRefused
+from localdp.sharing.collection import Collection
 from parties.shares.peers import SharePeer, require_known
 from tests.support.shares import bound, collection_of
 
@@ -12,6 +13,7 @@ ONE, TWO = bytes(range(32)), bytes(range(32, 64))
 KNOWN = {"server-0": SharePeer("a:1", ONE), "server-1": SharePeer("b:2", TWO)}
 UNSURE = {"server-0": SharePeer("a:1", ONE), "server-1": SharePeer("b:2")}
 COLLECTION = collection_of(binding=bound(("server-0", "server-1"), keys=(ONE, TWO)))
+CARRIED = replace(COLLECTION, relayed=True)
 
 
 def test_an_address_may_come_with_a_key() -> None:
@@ -38,14 +40,21 @@ def test_some_of_the_servers_that_the_party_chose_are_not_the_ones_that_it_chose
 
 
 def test_a_key_that_is_not_the_servers_is_refused_however_the_shares_travel() -> None:
-    other = replace(COLLECTION, binding=replace(COLLECTION.binding, keys=(ONE, ONE)))
+    swapped = replace(COLLECTION.binding, keys=(ONE, ONE))
     for sealed in (False, True):
-        with pytest.raises(InvalidParameter):
+        other = replace(COLLECTION, binding=swapped, relayed=sealed)
+        with pytest.raises(InvalidParameter, match="another key"):
             require_known(KNOWN, other, sealed=sealed)
 
 
 def test_shares_are_sealed_only_to_keys_that_the_party_knows() -> None:
-    require_known(KNOWN, COLLECTION, sealed=True)
+    require_known(KNOWN, CARRIED, sealed=True)
     require_known(UNSURE, COLLECTION)
     with pytest.raises(PolicyRefused):
-        require_known(UNSURE, COLLECTION, sealed=True)
+        require_known(UNSURE, CARRIED, sealed=True)
+
+
+@pytest.mark.parametrize(("collection", "sealed"), [(COLLECTION, True), (CARRIED, False)])
+def test_shares_travel_the_way_that_the_collection_says(collection: Collection, sealed: bool) -> None:
+    with pytest.raises(InvalidParameter, match="this collection"):
+        require_known(KNOWN, collection, sealed=sealed)

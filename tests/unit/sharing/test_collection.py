@@ -23,6 +23,7 @@ CHANGES: dict[str, object] = {
     "parties": (Contributor("party-0", 150),),
     "minimum_batch": 11,
     "tier": "prio3",
+    "relayed": True,
     "binding": replace(COLLECTION.binding, ends=1),
 }
 

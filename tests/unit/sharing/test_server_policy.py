@@ -47,8 +47,9 @@ def ending(seconds: float, **changes: Any) -> Collection:
         (ServerPolicy(kinds=frozenset({"sum", "histogram"})), ending(9), 0, PolicyRefused),
         (ServerPolicy(minimum_batch=11), ending(9), 0, PolicyRefused),
         (ServerPolicy(most_open=3), ending(9), 3, PolicyRefused),
+        (ServerPolicy(), ending(9, relayed=True), 0, PolicyRefused),
     ],
-    ids=["ended now", "ended before", "too long", "for ever", "kind", "too small a batch", "too many"],
+    ids=["ended now", "ended before", "too long", "for ever", "kind", "small batch", "too many", "relayed"],
 )
 def test_a_collection_that_the_operator_does_not_want_is_refused(
     policy: ServerPolicy, collection: Collection, opened: int, error: type[Exception]
@@ -66,6 +67,8 @@ def test_a_collection_that_the_operator_does_not_want_is_refused(
         (ServerPolicy(kinds=frozenset({"count"})), ending(9), 0),
         (ServerPolicy(minimum_batch=10), ending(9), 0),
         (ServerPolicy(most_open=3), ending(9), 2),
+        (ServerPolicy(relayed=True), ending(9, relayed=True), 0),
+        (ServerPolicy(relayed=True), ending(9), 0),
     ],
 )
 def test_a_collection_at_the_limit_is_taken(
