@@ -234,9 +234,20 @@ class RemoteParties:
         for number, part in parts:
             request = _sealed_contribution(message, part)
             try:
-                yield from self._stubs[number].ContributeSealed(request, timeout=self._timeout)
+                for sealed in self._stubs[number].ContributeSealed(request, timeout=self._timeout):
+                    self._require_asked(number, collection, request.cohort, sealed.upload)
+                    yield sealed
             except grpc.RpcError as failure:
                 raise error_of(failure, self._name(number)) from None
+
+    def _require_asked(self, number: int, collection: Collection, asked: Any, upload: Any) -> None:
+        """Refuse sealed shares of anybody but the people that a party was asked about: it could fill others' places."""
+        told, place = upload.cohort, (collection.digest, self.contributors[number].name)
+        inside = asked.start <= told.start <= told.stop <= asked.stop and told.split == asked.split
+        if (upload.collection, upload.party) != place or not inside:
+            raise MalformedReport(
+                f"{self._name(number)} sealed shares for a place that it was not asked about"
+            )
 
     def _parts(self, cohort: Cohort) -> list[tuple[int, Cohort]]:
         return list(cohorts_by_party(cohort, [party.people for party in self.contributors]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterable
 from contextlib import closing
 from typing import Any
 
@@ -9,8 +10,9 @@ import grpc
 import numpy as np
 import pytest
 
-from localdp.cohorts import Cohort
+from localdp.cohorts import Cohort, Split
 from localdp.errors import InvalidParameter, LocalDpError, MalformedReport, PolicyRefused, UnknownCollection
+from localdp.oracles.lr import cohorts_by_party
 from localdp.oracles.party import Party
 from localdp.oracles.shared import InProcessShareServers, SharedOracle, run_collection
 from localdp.sharing.collection import Collection, Tier
@@ -21,6 +23,7 @@ from parties.coordinator import Peer
 from parties.shares.collector import RemoteShareServers
 from parties.shares.messages import block_to_wire, sealed_to_wire
 from parties.shares.service import ShareService
+from parties.wire.v1 import cohort_pb2, oracle_pb2
 from parties.wire.v1 import share_server_pb2 as pb
 from tests.support.federations import (
     KEYRING,
@@ -42,9 +45,11 @@ KEYS = tuple(server.sealing_key.public for server in share_servers_of(2))
 
 def unreachable(party: Party, addresses: dict[str, str]) -> AgentService:
     """An agent that knows the servers' keys and could not reach them."""
-    return AgentService(
-        party, {name: f"127.0.0.1:1#{key.hex()}" for name, key in zip(addresses, KEYS, strict=True)}
-    )
+    return AgentService(party, out_of_reach(addresses))
+
+
+def out_of_reach(names: Iterable[str]) -> dict[str, str]:
+    return {name: f"127.0.0.1:1#{key.hex()}" for name, key in zip(names, KEYS, strict=True)}
 
 
 def carrier(federation: Served) -> RemoteShareServers:
@@ -135,6 +140,58 @@ def test_a_collector_that_carries_says_so_and_an_operator_has_to_allow_it() -> N
     with served(parties, wrap_agent=unreachable) as federation, closing(carrier(federation)) as shared:
         oracle = SharedOracle(shared, ONE, KEYRING.source("carried"))
         assert oracle.answer(["smoker"])[0].reports == PEOPLE
+
+
+class Meddling(AgentService):
+    """A party that hands over sealed shares in other places than it was asked for, after its own."""
+
+    def __init__(self, *about: Any, elsewhere: dict[str, Any]) -> None:
+        super().__init__(*about)
+        self._elsewhere = elsewhere
+
+    async def ContributeSealed(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+        async for own in super().ContributeSealed(request, context):
+            yield own
+        kept = {field.name: value for field, value in own.upload.ListFields()}
+        upload = pb.UploadSealedRequest(**(kept | self._elsewhere))
+        yield oracle_pb2.ContributeSealedResponse(server=0, upload=upload)
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        {"party": "party-1"},
+        {"collection": bytes(32)},
+        {"cohort": cohort_pb2.Cohort(start=0, stop=PEOPLE)},
+        {"cohort": cohort_pb2.Cohort(start=3, stop=PEOPLE // 2 + 1)},
+        {"cohort": cohort_pb2.Cohort(start=2, stop=PEOPLE // 2)},
+        {"cohort": cohort_pb2.Cohort(start=3, stop=9, split=cohort_pb2.Split(seed=bytes(16), parts=2))},
+    ],
+    ids=["another party", "another collection", "more people", "one more", "one before", "a split"],
+)
+def test_a_party_cannot_have_shares_carried_to_places_that_it_was_not_asked_about(
+    elsewhere: dict[str, Any],
+) -> None:
+    parties = parties_of(people(PEOPLE), 2)
+    collection = collection_of(parties, relayed=True)
+
+    def meddling(party: Party, addresses: dict[str, str]) -> AgentService:
+        return Meddling(party, out_of_reach(addresses), elsewhere=elsewhere)
+
+    with served(parties, wrap_agent=meddling) as federation:
+        parts = federation.remote.sealed(collection, Cohort(3, PEOPLE))
+        assert [next(parts).upload.party for _ in collection.servers] == ["party-0", "party-0"]
+        with pytest.raises(MalformedReport, match=r"^party party-0 "):
+            next(parts)
+
+
+def test_sealed_shares_of_a_part_of_a_split_are_carried() -> None:
+    parties = parties_of(people(PEOPLE), 2)
+    collection, some = collection_of(parties, relayed=True), Cohort(3, PEOPLE, Split(bytes(16), 2, 1))
+    with served(parties, wrap_agent=unreachable) as federation, closing(carrier(federation)) as shared:
+        shared.open(collection)
+        asked = sum(part.size() for _, part in cohorts_by_party(some, [one.people for one in parties]))
+        assert shared.contribute(collection, some) == asked > 5
 
 
 def test_what_the_carrier_sees_does_not_hold_the_shares() -> None:
