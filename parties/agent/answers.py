@@ -5,7 +5,7 @@ person of a request the records are looked at once in the life of an agent.  Kep
 
 - reports, packed as they were sent, until a time that is fixed when the first of them are drawn, whatever epoch is open;
 - in place of shares and of reports from permanent answers: the inputs that these are made of, until the epoch ends;
-- which shares all share servers have acknowledged: they are uploaded once, so servers that forgot them get no others.
+- which shares each share server has acknowledged: it is not sent them again, also if it forgot them.
 
 Beyond `most_bytes` the oldest answers go first, those of the caller who asks for more before those of others.  What is
 gone stays gone: the request is refused as expired, whatever the records say, and nobody is drawn again under its name.
@@ -25,7 +25,7 @@ from __future__ import annotations
 import io
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +73,13 @@ _ENDED = 2  # in `gone`, where 1 says that it is refused: that it was there is f
 _END = "UPDATE answers SET gone = gone + 2, size = 0 WHERE epoch != ? AND (inputs OR gone) AND gone < 2"
 _DROP_ENDED = "INSERT OR IGNORE INTO dropped SELECT name FROM answers WHERE gone >= 2"
 _FOUND = "SELECT epoch, gone & 1 OR (NOT inputs AND until <= ?) FROM answers WHERE name = ?"
+_DELIVER = (
+    "INSERT INTO delivered (name, start, stop, seed, parts, part, server) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_DELIVERED = """
+SELECT start, stop, seed, parts, part FROM delivered
+WHERE name = ? AND start < ? AND stop > ? AND (server IS NULL OR server = ?)
+"""
 _CLEARED_BYTES = 1 << 15  # that are overwritten of what was dropped, at the least, beside something else
 _NAME_BYTES = 1 << 12  # as many as take as long as a name
 _EPOCH_ENDED = "the epoch that this request was charged in has ended; make a new request"
@@ -110,6 +117,9 @@ class KeptAnswers:
         for line in _LAYOUT:
             self._file.execute(line)
         lay_out(self._file)
+        add_column(
+            self._file, "delivered", "server", "TEXT"
+        )  # without one: an older version heard of all servers
         if add_column(self._file, "callers", "until", "INTEGER NOT NULL DEFAULT 0"):
             for line in _UPGRADE:
                 self._file.execute(line)
@@ -132,18 +142,16 @@ class KeptAnswers:
         """The shares of people who were charged, from the inputs of the first time."""
         return charged.made(part, self._kept(charged, charged.inputs, part, _INPUTS, caller))
 
-    def deliver(self, name: bytes, cohort: Cohort) -> None:
-        """Every share server has acknowledged the shares of a cohort: they are not uploaded again."""
+    def deliver(self, name: bytes, cohort: Cohort, servers: Sequence[str]) -> None:
+        """These share servers have acknowledged the shares of a cohort: they are not sent to them again."""
+        rows = [(name, *_columns(cohort), server) for server in servers]
         with storage_errors("the kept answers"), transaction(self._file):
-            self._file.execute("INSERT INTO delivered VALUES (?, ?, ?, ?, ?, ?)", (name, *_columns(cohort)))
+            self._file.executemany(_DELIVER, rows)
 
-    def is_delivered(self, name: bytes, cohort: Cohort) -> bool:
-        """Whether these shares were uploaded; or a refusal, if some of them were, in other parts."""
+    def is_delivered(self, name: bytes, cohort: Cohort, server: str) -> bool:
+        """Whether a server acknowledged these shares; or a refusal, if it did some of them, in other parts."""
         with storage_errors("the kept answers"):
-            rows = self._file.execute(
-                "SELECT start, stop, seed, parts, part FROM delivered WHERE name = ? AND start < ? AND stop > ?",
-                (name, cohort.stop, cohort.start),
-            ).fetchall()
+            rows = self._file.execute(_DELIVERED, (name, cohort.stop, cohort.start, server)).fetchall()
         known = np.zeros(cohort.stop - cohort.start, np.bool_)
         for start, stop, seed, parts, number in rows:
             split = None if seed is None else Split(bytes(seed), parts, number)

@@ -101,6 +101,10 @@ class Desk:
         finally:
             done(sum(begun))  # what was not begun is not counted
 
+    async def note(self, caller: str, job: Callable[[], None], seconds: float) -> None:
+        """Write down what has happened: neither refused, nor left out because the caller is gone."""
+        await self.worker.run(caller, job, self.seconds(seconds))
+
     def seconds(self, seconds: float) -> float:
         """Seconds of the machine that prices were measured on, on this one."""
         return seconds * self._slowness

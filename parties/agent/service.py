@@ -43,10 +43,10 @@ from parties.agent.work import WorkLimits
 from parties.identity import Identity, peer_name
 from parties.observability.observer import Call, Observer
 from parties.serving import open_aio_channel
-from parties.shares.client import upload
+from parties.shares.client import counted_by, upload
 from parties.shares.messages import sealed_to_wire
 from parties.shares.peers import SharePeer, require_known
-from parties.status import answering, error_of, streaming
+from parties.status import answering, streaming
 from parties.wire.v1 import oracle_pb2 as pb
 from parties.wire.v1 import oracle_pb2_grpc
 
@@ -60,8 +60,6 @@ SERVER_OPTIONS = (("grpc.max_concurrent_streams", 64),)
 _Made = TypeVar("_Made")
 _Result = TypeVar("_Result")
 Context = grpc.aio.ServicerContext[Any, Any]
-Done = Callable[[float], None]
-Asked = TypeVar("Asked")
 
 
 class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
@@ -158,28 +156,38 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
 
     @answering
     async def Contribute(self, request: pb.ContributeRequest, context: Context) -> pb.ContributeResponse:  # noqa: N802
-        """Upload shares to every server of the collection."""
+        """Upload shares to every server of the collection that did not acknowledge them before."""
         with (
             self._observer.call("Contribute", peer_name(context) or "") as call,
             self._desk.place(context, request, quote=False),
         ):
-            collection, plan = await self._desk.read(
-                context, request, functools.partial(self._collected, call)
-            )
-            name, cohort, caller = collection.digest, plan.cohort, call.caller
-            asked = functools.partial(self._is_delivered, collection, cohort, caller)
-            if await self._step(context, plan, caller, asked):
+            read = functools.partial(self._collected, call)
+            collection, plan = await self._desk.read(context, request, read)
+            asked = functools.partial(self._undelivered, collection, plan.cohort, call.caller)
+            servers = await self._step(context, plan, call.caller, asked)
+            if not servers:
                 return pb.ContributeResponse(counted=0)
-            await self._compile(context, collection, plan, caller)
-            charge = functools.partial(self._sharing, collection, cohort, caller)
-            channels = [self._channel(name) for name in collection.servers]
-            made = self._made(context, plan, charge, lambda part, blocks: blocks)
+            await self._compile(context, collection, plan, call.caller)
+            outcomes = await self._uploaded(context, collection, plan, servers)
+            return pb.ContributeResponse(counted=min(map(counted_by, servers, outcomes)))
+
+    async def _uploaded(
+        self, context: Context, collection: Collection, plan: Plan, servers: list[str]
+    ) -> list[int | grpc.RpcError]:
+        """Charge and upload to these servers; what one of them acknowledged is kept, whatever becomes of the rest."""
+        caller, heard = peer_name(context) or "", list[int]()
+        numbers = [collection.number_of(server) for server in servers]
+        charge = functools.partial(self._sharing, collection, plan.cohort, caller)
+        made = self._made(context, plan, charge, lambda part, blocks: [blocks[one] for one in numbers])
+        channels = [self._channel(server) for server in servers]
+        try:
             async with contextlib.aclosing(made) as blocks:
-                outcomes = await upload(channels, blocks, UPLOAD_SECONDS)
-            counted = min(map(_counted, collection.servers, outcomes))
-            if self._kept is not None:
-                await self._step(context, plan, caller, functools.partial(self._kept.deliver, name, cohort))
-            return pb.ContributeResponse(counted=counted)
+                return await upload(channels, blocks, UPLOAD_SECONDS, heard.append)
+        finally:
+            if self._kept is not None and heard:
+                names = [servers[one] for one in heard]
+                note = functools.partial(self._kept.deliver, collection.digest, plan.cohort, names)
+                await self._desk.note(caller, self._fresh(note), plan.charge)
 
     @streaming
     async def ContributeSealed(  # noqa: N802
@@ -290,10 +298,13 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         kept = self._kept
         return charged if kept is None else lambda part: kept.shares(charged, part, caller)
 
-    def _is_delivered(self, collection: Collection, cohort: Cohort, caller: str) -> bool:
-        """Whether shares that the party would make were all acknowledged by their servers."""
+    def _undelivered(self, collection: Collection, cohort: Cohort, caller: str) -> list[str]:
+        """The servers that have not acknowledged the shares that the party would make."""
         self._party.granted_shares(collection, cohort, caller)
-        return self._kept is not None and self._kept.is_delivered(collection.digest, cohort)
+        kept, name = self._kept, collection.digest
+        return [
+            one for one in collection.servers if kept is None or not kept.is_delivered(name, cohort, one)
+        ]
 
     def _would_report(self, asked: Request, cohort: Cohort, caller: str) -> Epsilon:
         """The price of reports, if `_reporting` would answer."""
@@ -369,12 +380,6 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
 
 def _nanoseconds(seconds: float) -> int:
     return min(round(seconds * 1e9), (1 << 64) - 1)
-
-
-def _counted(server: str, outcome: int | grpc.RpcError) -> int:
-    if isinstance(outcome, grpc.RpcError):
-        raise error_of(outcome, f"share server {server}")
-    return outcome
 
 
 def _part(

@@ -7,13 +7,14 @@ with an answer or an error, does not hold up the others.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import grpc
 
 from localdp.sharing.blocks import ShareBlock
 from parties.shares.messages import block_to_wire
 from parties.shares.together import together
+from parties.status import error_of
 from parties.wire.v1 import share_server_pb2, share_server_pb2_grpc
 
 _IN_FLIGHT = 2
@@ -45,9 +46,15 @@ class _Feed:
 
 
 async def upload(
-    channels: Sequence[grpc.aio.Channel], blocks: AsyncIterator[list[ShareBlock]], timeout_seconds: float
+    channels: Sequence[grpc.aio.Channel],
+    blocks: AsyncIterator[list[ShareBlock]],
+    timeout_seconds: float,
+    acknowledged: Callable[[int], None] = lambda number: None,
 ) -> list[int | grpc.RpcError]:
-    """Stream blocks to the servers, to each its own; returns how many reports were new to each, or its failure."""
+    """Stream blocks to the servers, to each its own; returns how many reports were new to each, or its failure.
+
+    `acknowledged` hears at once which server has them all, also if the call is given up before the others answer.
+    """
     feeds = [_Feed() for _ in channels]
 
     async def produce() -> None:
@@ -57,16 +64,24 @@ async def upload(
         for feed in feeds:
             await feed.put(None)
 
-    async def send(channel: grpc.aio.Channel, feed: _Feed) -> int | grpc.RpcError:
+    async def send(number: int, channel: grpc.aio.Channel, feed: _Feed) -> int | grpc.RpcError:
         stub = share_server_pb2_grpc.ShareServerServiceStub(channel)
         try:
             response = await stub.UploadShares(feed.messages(), timeout=timeout_seconds)
+            acknowledged(number)
             return int(response.counted)
         except grpc.RpcError as failure:
             return failure
         finally:
             feed.end()
 
-    sends = [send(channel, feed) for channel, feed in zip(channels, feeds, strict=True)]
+    sends = [send(number, *pair) for number, pair in enumerate(zip(channels, feeds, strict=True))]
     _, *outcomes = await together(produce(), *sends)
     return list(outcomes)
+
+
+def counted_by(server: str, outcome: int | grpc.RpcError) -> int:
+    """How many reports were new to a server; raises its failure."""
+    if isinstance(outcome, grpc.RpcError):
+        raise error_of(outcome, f"share server {server}")
+    return outcome

@@ -49,8 +49,8 @@ class CompilesFirst(AgentService):
         finally:
             self._party.granted_shares = granted  # type: ignore[method-assign]
 
-    def _is_delivered(self, collection: Collection, cohort: Cohort, caller: str) -> bool:
-        return False
+    def _undelivered(self, collection: Collection, cohort: Cohort, caller: str) -> list[str]:
+        return list(collection.servers)
 
 
 def contributed(
