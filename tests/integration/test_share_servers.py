@@ -8,12 +8,13 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from localdp.errors import InvalidParameter
+from localdp.errors import InvalidParameter, PolicyRefused
 from localdp.sharing import additive
 from localdp.sharing.collection import Collection
 from parties.coordinator import Peer
@@ -149,3 +150,23 @@ def test_a_server_without_a_state_has_another_name_in_every_life(tmp_path: Path)
                 process.kill()
                 process.wait()
     assert len(set(names)) == 2 and all(re.fullmatch(r"server-0~[0-9a-f]{8}", name) for name in names)
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_relayed_collections_are_opened_where_the_operator_allows_them(
+    tmp_path: Path, allowed: bool
+) -> None:
+    peer = Peer("server-0", f"127.0.0.1:{free_port()}")
+    with (
+        stage(tmp_path) as made,
+        running(made, "server-0", int(peer.address.rpartition(":")[2]), *["--relayed"] * allowed),
+        closing(RemoteShareServers(NOBODY, [peer], 20, relayed=True)) as shared,
+    ):
+        alone, other = shared.bind(bytes(16)), (bytes(32),)
+        binding = replace(alone, keys=alone.keys + other, witnesses=alone.witnesses + other)
+        assert not shared.open(collection_of(binding=binding))
+        if allowed:
+            assert not shared.open(collection_of(binding=binding, relayed=True))
+        else:
+            with pytest.raises(PolicyRefused, match="relayed"):
+                shared.open(collection_of(binding=binding, relayed=True))
