@@ -260,7 +260,8 @@ def test_a_collection_is_released_for_whoever_opened_it(deployment: Deployment) 
         with closing(
             RemoteShareServers(parties, deployment.servers, 20, deployment.identity("mallory"))
         ) as others:
-            others.open(asked)  # changes nothing
+            with pytest.raises(PolicyRefused, match="somebody else"):
+                others.open(asked)
             with pytest.raises(PolicyRefused):
                 others.agree(asked)
             with pytest.raises(PolicyRefused):

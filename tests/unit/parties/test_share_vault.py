@@ -179,7 +179,7 @@ def test_the_secrets_of_another_server_are_refused(path: Path) -> None:
     with closing(FileVault(path, server="server-0")) as made:
         made.make(NAMES[0])
         before = contents(made)
-    with pytest.raises(StorageFailed, match="another share server"):
+    with pytest.raises(InvalidParameter, match="another share server"):
         FileVault(path, server="server-1")
     with closing(FileVault(path, server="server-0")) as again:
         assert contents(again) == before
