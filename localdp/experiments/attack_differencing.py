@@ -17,13 +17,14 @@ from localdp.domains import BitDomain, Records, Schema
 from localdp.errors import LocalDpError
 from localdp.experiments.attack_results import Attack, Panel, Point, Range
 from localdp.experiments.bounds import shuffled_local_epsilon
+from localdp.oracles.collecting import run_collection
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.lr import InProcessLROracle, LROracle
 from localdp.oracles.party import Party, Request
 from localdp.oracles.policy import Policy
-from localdp.oracles.shared import InProcessShareServers, SharedOracle, default_tier, run_collection
+from localdp.oracles.shared import InProcessShareServers, SharedOracle, default_tier
 from localdp.oracles.shuffler import DEFAULT_DELTA, Shuffler
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomness.source import RandomSource

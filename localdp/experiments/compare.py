@@ -31,6 +31,7 @@ from localdp.experiments import bounds
 from localdp.experiments.comparison import MODELS, Comparison, Row, fit_slopes, summarise
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt, made_up_people
+from localdp.oracles.collecting import ShareServers
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
@@ -38,7 +39,7 @@ from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle, LROracle
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
-from localdp.oracles.shared import InProcessShareServers, SharedOracle, ShareServers, default_tier
+from localdp.oracles.shared import InProcessShareServers, SharedOracle, default_tier
 from localdp.oracles.shuffled import ShuffledOracle
 from localdp.oracles.shuffler import DEFAULT_DELTA, Mixer, Promise, Shuffler
 from localdp.randomizers.definition import Floats

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -214,6 +214,12 @@ class Account:
         if self._parent is not None:
             self._parent.book(queries, spent, moved)
 
+    def carry(self, moved: int) -> None:
+        """Count bytes of a round that is booked, here and above."""
+        self.cost = replace(self.cost, bytes_moved=self.cost.bytes_moved + moved)
+        if self._parent is not None:
+            self._parent.carry(moved)
+
 
 class Rounds:
     """How many rounds a view has, and how many were asked."""
@@ -232,9 +238,13 @@ class Rounds:
             self.begin()
         return inner
 
-    def begin(self) -> int:
-        """The number of the round that begins."""
+    def require_left(self) -> None:
+        """Refuse if all of them were asked."""
         if self.total is not None and self.asked >= self.total:
             raise BudgetExhausted(f"all {self.total} rounds of this view of the oracle were asked")
+
+    def begin(self) -> int:
+        """The number of the round that begins."""
+        self.require_left()
         self.asked += 1
         return self.asked - 1

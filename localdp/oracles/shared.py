@@ -3,24 +3,26 @@
 Parties split their encoded answers into shares, one for each server, perhaps with proofs; the servers verify them,
 agree on the set of reports, add up what they hold, add noise and release; the sum of what they release is the noisy
 sum of the answers, entry by entry.  The error is the curator's, up to the noise plan's factor, and does not depend on
-n.  Nobody pays for a collection that one of the parties refuses (`lr.require_granted`).
+n.  Nobody pays for a collection that one of the parties refuses (`lr.require_granted`), or for a round of which the servers
+refuse a collection.  A round that broke off is gone on with when it is asked for again: it is paid for once.
 
-Checked in tests/contract/test_statistical_query_oracle.py and tests/unit/oracles/test_shared.py.
+Checked in tests/contract/test_statistical_query_oracle.py, tests/unit/oracles/test_shared.py and test_shared_again.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TypeVar
 
 from localdp.accounting.claim import PrivacyClaim, Strength, neighbours
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.errors import ShareMismatch, TooFewReports
+from localdp.errors import (
+    LocalDpError,
+    TooFewReports,
+)
+from localdp.oracles.collecting import PASSING, RoundOfCollections, ShareServers, Sums, given_up
 from localdp.oracles.curator import planned_sum, sum_answer, sums_answer
 from localdp.oracles.definition import (
     Account,
@@ -41,16 +43,15 @@ from localdp.queries.encoded import Query, encoding_of
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomness.source import RandomSource
-from localdp.sharing import additive
 from localdp.sharing.agreement import agree
 from localdp.sharing.binding import Binding
 from localdp.sharing.coalitions import promise
 from localdp.sharing.collection import COLLECTION_ID_BYTES, Collection, Contributor, Tier
-from localdp.sharing.field import PRIME
+from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan, ServerNoise, central_law
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Holding
-from localdp.sharing.tiers import people_per_block, report_bytes
+from localdp.sharing.tiers import people_per_block
 
 # In process nothing travels, and the system hands out few large arrays faster than many small ones.
 _BLOCKS_AT_ONCE = 4
@@ -62,7 +63,7 @@ _LIES: dict[Tier, str] = {
 
 MINIMUM_BATCH = 2  # unless another one is asked for
 
-Sums = NDArray[np.int64]
+_Asked = tuple[tuple[str, Encoding], ...]  # the queries of a round
 _AnyQuery = TypeVar("_AnyQuery", StatisticalQuery, VectorQuery)
 
 
@@ -81,86 +82,6 @@ def require_batch(minimum: int, people: int) -> None:
             f"a minimum batch of {minimum:,} is more than the {people:,} people who are asked; nobody was charged: "
             "ask more people, or for a smaller minimum batch"
         )
-
-
-class ShareServers(Protocol):
-    """The parties and share servers behind a shared curator, in process or over gRPC."""
-
-    @property
-    def schema(self) -> Schema:
-        """What the parties' records consist of."""
-        ...
-
-    @property
-    def contributors(self) -> tuple[Contributor, ...]:
-        """The parties, in order, and how many people each speaks for."""
-        ...
-
-    @property
-    def by_row(self) -> bool:
-        """Whether what is numbered is rows, somewhere, of which one person may own several."""
-        ...
-
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """Names of the share servers; the first one leads."""
-        ...
-
-    @property
-    def relayed(self) -> bool:
-        """Whether somebody carries the parties' shares."""
-        ...
-
-    def bind(self, collection_id: bytes) -> Binding:
-        """What ties a new collection to the servers as they are now."""
-        ...
-
-    def open(self, collection: Collection) -> bool:
-        """Announce a collection to every server; returns whether its set of reports is final somewhere already."""
-        ...
-
-    def contribute(self, collection: Collection, cohort: Cohort) -> int:
-        """Have the parties upload the shares of a cohort of all people, unless one refuses; returns how many were new."""
-        ...
-
-    def agree(self, collection: Collection) -> Holding:
-        """Have the servers verify what they hold, and make the set of accepted reports final."""
-        ...
-
-    def holdings(self, collection: Collection) -> list[Holding]:
-        """What each server counts."""
-        ...
-
-    def release(
-        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
-    ) -> list[tuple[int, ...]]:
-        """Each server's noisy sums over exactly the agreed reports, for which all servers have signed."""
-        ...
-
-
-def run_collection(servers: ShareServers, collection: Collection, cohort: Cohort) -> tuple[Sums, int]:
-    """The whole protocol, readably: returns the noisy sums, one for each entry, and how many reports are in them."""
-    if not servers.open(collection):
-        servers.contribute(collection, cohort)
-    agreed = servers.agree(collection)
-    holdings = servers.holdings(collection)
-    if set(holdings) != {agreed} or not agreed.sealed:
-        raise ShareMismatch("the share servers do not count the same reports; nothing was released")
-    if not collection.minimum_batch <= agreed.reports <= collection.people:
-        raise TooFewReports(
-            f"the servers hold {agreed.reports} reports; the collection is for {collection.minimum_batch}"
-            f" to {collection.people}"
-        )
-    signed = [holding.signature for holding in holdings]
-    released = servers.release(collection, agreed.accepted, signed)
-    return _sums(additive.combined(released, collection.field.modulus)), agreed.reports
-
-
-def _sums(combined: Sequence[int]) -> Sums:
-    """As 64-bit numbers, which hold every sum that a collection can have (`Collection`)."""
-    if any(abs(entry) > PRIME >> 1 for entry in combined):
-        raise ShareMismatch("a share server released what cannot be a part of any sum")
-    return np.array(combined, dtype=np.int64)
 
 
 class InProcessShareServers:
@@ -262,6 +183,9 @@ class SharedOracle:
         self._cohort = cohort or Cohort(0, sum(party.people for party in servers.contributors))
         self._rounds = Rounds()
         self._account = Account()
+        self._broken: dict[
+            _Asked, RoundOfCollections
+        ] = {}  # rounds that broke off when somebody may have paid
 
     @property
     def schema(self) -> Schema:
@@ -341,20 +265,36 @@ class SharedOracle:
         return noise.total_variance / central_law(epsilon, sensitivity).variance()
 
     def _collected(self, queries: Sequence[_AnyQuery]) -> list[tuple[_AnyQuery, Collection, Sums, int]]:
-        """One round: a collection for each query."""
+        """One round: a collection for each query.  A round of the same queries that broke off is gone on with."""
         require_batch(self._minimum_batch, self._cohort.size())
-        part = self._part(len(queries))
-        self._rounds.begin()
-        done, moved = [], 0
+        asked = tuple((query.text, encoding_of(query)) for query in queries)
+        broken = self._broken.pop(asked, None)
+        current = broken or self._begun(queries)
         try:
-            for query in queries:
-                collection = self._collection(query, part)
-                noisy, reports = run_collection(self._servers, collection, self._cohort)
-                moved += reports * report_bytes(collection)
-                done.append((query, collection, noisy, reports))
-        finally:  # who contributed has paid, also where the round broke off
-            self._account.book(len(queries), self._epsilon, moved)
-        return done
+            if broken:
+                current.open()
+            current.finish()
+        except BaseException as error:
+            if broken and isinstance(error, LocalDpError) and not isinstance(error, PASSING):
+                raise given_up(error) from error
+            self._broken[asked] = current
+            raise
+        self._account.carry(current.moved)
+        together = zip(queries, current.collections, current.done, strict=True)
+        return [(query, collection, noisy, reports) for query, collection, (noisy, reports) in together]
+
+    def _begun(self, queries: Sequence[Query]) -> RoundOfCollections:
+        """A new round: all of its collections are made and opened, or refused, before anybody is asked to pay."""
+        self._rounds.require_left()
+        part = self._part(len(queries))
+        made = [self._collection(query, part) for query in queries]
+        begun = RoundOfCollections(self._servers, made, self._cohort)
+        begun.open()
+        self._rounds.begin()
+        self._account.book(
+            len(queries), self._epsilon, 0
+        )  # whoever contributes pays, wherever it breaks off
+        return begun
 
     def _collection(self, query: Query, epsilon: Epsilon) -> Collection:
         collection_id = self._source.raw("u1", COLLECTION_ID_BYTES).tobytes()

@@ -23,12 +23,13 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Ledger, MemoryLedger
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
+from localdp.oracles.collecting import ShareServers
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import LROracle
-from localdp.oracles.shared import SharedOracle, ShareServers, default_tier
+from localdp.oracles.shared import SharedOracle, default_tier
 from localdp.oracles.shuffled import ShuffledOracle
 from localdp.oracles.shuffler import DEFAULT_DELTA, Mixer, Shuffler
 from localdp.randomness.source import RandomSource

@@ -19,10 +19,11 @@ from localdp.errors import InvalidParameter
 from localdp.experiments.cheating import joined
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt
+from localdp.oracles.collecting import ShareServers
 from localdp.oracles.lr import InProcessLROracle, LROracle
 from localdp.oracles.party import Party
 from localdp.oracles.policy import Policy
-from localdp.oracles.shared import InProcessShareServers, ShareServers
+from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import Mixer
 from localdp.sharing.collection import Contributor
 from localdp.sharing.share_server import ShareServer

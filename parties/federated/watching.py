@@ -8,7 +8,7 @@ spent, and what is left is at most the rest; parties themselves know better (`Re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import LocalDpError
 from localdp.oracles.around import OracleAround, ReportsAround
+from localdp.oracles.collecting import ShareServers
 from localdp.oracles.definition import (
     Answer,
     Asked,
@@ -28,7 +29,6 @@ from localdp.oracles.definition import (
 )
 from localdp.oracles.lr import LROracle, cohorts_by_party
 from localdp.oracles.party import Request
-from localdp.oracles.shared import ShareServers
 from localdp.oracles.shuffler import Mixer, Promise
 from localdp.randomizers.definition import Reports
 from localdp.sharing.binding import Binding
@@ -120,6 +120,9 @@ class WatchedShares:
 
     behind: ShareServers
     spending: Spending
+    _counted: set[bytes] = field(
+        default_factory=set
+    )  # collections: one that broke off may be contributed to again
 
     @property
     def schema(self) -> Schema:
@@ -157,7 +160,9 @@ class WatchedShares:
     def contribute(self, collection: Collection, cohort: Cohort) -> int:
         """Have the parties upload their shares."""
         counted = self.behind.contribute(collection, cohort)
-        self.spending.add(cohort, [party.people for party in self.contributors], collection.epsilon)
+        if collection.digest not in self._counted:
+            self.spending.add(cohort, [party.people for party in self.contributors], collection.epsilon)
+            self._counted.add(collection.digest)
         return counted
 
     def agree(self, collection: Collection) -> Holding:

@@ -32,7 +32,7 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.errors import LocalDpError
-from localdp.oracles.shared import run_collection
+from localdp.oracles.collecting import run_collection
 from localdp.sharing.binding import Binding, commitment_to
 from localdp.sharing.blocks import pack_positions, run_of
 from localdp.sharing.collection import Collection, Contributor
@@ -115,9 +115,9 @@ class Process:
         )
         self.told = json.loads(read_line(self._process))["data"]
 
-    def stop(self) -> None:
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         assert self._process is not None and self._process.stdout is not None
-        self._process.send_signal(signal.SIGTERM)
+        self._process.send_signal(how)
         self._process.wait(SECONDS)
         self._process.stdout.close()
         self._process = None

@@ -26,7 +26,8 @@ from localdp.errors import (
     ShareMismatch,
     UnknownCollection,
 )
-from localdp.oracles.shared import InProcessShareServers, binding_of, run_collection
+from localdp.oracles.collecting import run_collection
+from localdp.oracles.shared import InProcessShareServers, binding_of
 from localdp.sharing import agreement
 from localdp.sharing.blocks import ShareBlock, pack_positions
 from localdp.sharing.collection import Collection

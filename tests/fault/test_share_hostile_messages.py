@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from localdp.cohorts import Cohort
-from localdp.oracles.shared import run_collection
+from localdp.oracles.collecting import run_collection
 from localdp.sharing.blocks import pack_positions
 from localdp.sharing.storage import Job
 from parties import codec

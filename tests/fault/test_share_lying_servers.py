@@ -22,7 +22,8 @@ from localdp.errors import (
     TooFewReports,
     Unreachable,
 )
-from localdp.oracles.shared import InProcessShareServers, run_collection
+from localdp.oracles.collecting import run_collection
+from localdp.oracles.shared import InProcessShareServers
 from localdp.sharing.share_server import ShareServer
 from parties.shares import leading
 from parties.shares.service import SERVICE_NAME, ShareService

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from localdp.experiments.keyring import Keyring
-from localdp.oracles.shared import InProcessShareServers, SharedOracle, ShareServers
+from localdp.oracles.collecting import ShareServers
+from localdp.oracles.shared import InProcessShareServers, SharedOracle
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomness.source import Integers
 from localdp.sharing.collection import Tier

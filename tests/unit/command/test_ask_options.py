@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from localdp.oracles import shared
-from localdp.sharing.collection import Collection
+from localdp.oracles.collecting import RoundOfCollections
 from parties.command.ask import AskOptions
 from parties.command.main import app
 from parties.command.main import ask as command
@@ -65,13 +65,14 @@ def test_a_batch_is_a_number_of_reports(batch: str) -> None:
 
 
 def test_the_batch_reaches_the_collection(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen, real = [], shared.run_collection
+    seen: list[int] = []
+    real = RoundOfCollections.open
 
-    def watched(servers: Any, collection: Collection, cohort: Any) -> Any:
-        seen.append(collection.minimum_batch)
-        return real(servers, collection, cohort)
+    def watched(self: RoundOfCollections) -> None:
+        seen.extend(collection.minimum_batch for collection in self.collections)
+        real(self)
 
-    monkeypatch.setattr(shared, "run_collection", watched)
+    monkeypatch.setattr(RoundOfCollections, "open", watched)
     few = ("--model", "shared", "--tier", "additive", "--people", "40", "--parties", "2")
     for options in ((), ("--minimum-batch", "40")):
         assert asked(*few, *options)[0] == 0

@@ -8,8 +8,9 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.errors import ShareMismatch, TooFewReports
+from localdp.oracles.collecting import run_collection
 from localdp.oracles.exact import ExactOracle
-from localdp.oracles.shared import InProcessShareServers, SharedOracle, run_collection
+from localdp.oracles.shared import InProcessShareServers, SharedOracle
 from localdp.sharing.collection import Collection, Tier
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan

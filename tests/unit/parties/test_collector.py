@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localdp.cohorts import Cohort, Split
-from localdp.oracles.shared import run_collection
+from localdp.oracles.collecting import run_collection
 from parties.shares import collector
 from parties.shares.collector import pieces
 from tests.support.federations import ONE, collection_of, parties_of, people, served

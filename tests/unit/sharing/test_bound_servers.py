@@ -22,7 +22,8 @@ from localdp.errors import (
     UnknownCollection,
     Unreachable,
 )
-from localdp.oracles.shared import InProcessShareServers, binding_of, run_collection
+from localdp.oracles.collecting import run_collection
+from localdp.oracles.shared import InProcessShareServers, binding_of
 from localdp.sharing import share_server
 from localdp.sharing.agreement import agree, proposals, verify
 from localdp.sharing.blocks import Mask, Octets, Positions, Rows
