@@ -49,7 +49,9 @@ def share_server_run(
         list[str] | None,
         typer.Option(help="What may be collected: count, sum, histogram, multihot, vector. Default: all."),
     ] = None,
-    most_open: Annotated[int, typer.Option(help="Collections in progress at a time.", min=1)] = 1000,
+    most_open: Annotated[
+        int, typer.Option(help="Collections in progress at a time; a round has one for each query.", min=1)
+    ] = 10_000,
     most_megabytes: Annotated[
         int,
         typer.Option(

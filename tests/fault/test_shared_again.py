@@ -73,7 +73,12 @@ def insisted(oracle: SharedOracle) -> int:
     return told[0]
 
 
-def test_a_server_that_is_killed_before_the_release_costs_nobody_a_second_time(tmp_path: Path) -> None:
+def test_a_server_that_is_killed_before_the_release_costs_nobody_a_second_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(
+        "LOCALDP_NO_NUMBA", "1"
+    )  # processes that live for a second have nothing to compile for
     with federation(tmp_path) as (peers, helper, parties):
         with closing(Interrupted(parties, peers, SECONDS, patience=Patience(attempts=1))) as hasty:
             oracle = SharedOracle(hasty, HALF, KeystreamSource.from_system())
