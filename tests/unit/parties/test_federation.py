@@ -12,10 +12,11 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.learners.conjunction import ConjunctionLearner
 from localdp.domains import Schema
-from localdp.errors import BudgetExhausted, InvalidParameter, PolicyRefused, QueryRefused
+from localdp.errors import BudgetExhausted, InvalidParameter, PolicyRefused, QueryRefused, Unreachable
 from localdp.experiments.datasets import synthetic
 from localdp.experiments.population import made_up_people
 from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.shared import InProcessShareServers
 from localdp.randomness.hazmat import SeededSource
 from parties.federated.budgets import Budgets
 from parties.federated.events import Event
@@ -68,6 +69,24 @@ def test_a_plan_asks_nobody() -> None:
         plan = federation.plan(["smoker", "age >= 65"], "local", 1)
         assert len(plan.rows) == 2
         assert federation.budgets().remaining == {Epsilon.requested(10): 300}
+
+
+def test_a_shared_round_that_broke_off_is_paid_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, failures = InProcessShareServers.release, [Unreachable("share server server-1 is away")]
+
+    def release(self: InProcessShareServers, *arguments: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return real(self, *arguments)
+
+    monkeypatch.setattr(InProcessShareServers, "release", release)
+    with launched(budget=3) as federation:
+        oracle = federation.oracle("shared", 1)
+        with pytest.raises(Unreachable):
+            oracle.answer(["smoker"])
+        assert oracle.answer(["smoker"])[0].reports == 300
+        assert federation.budgets().remaining == {Epsilon.requested(2): 300}
+        assert set(federation._spending.nanonats.tolist()) == {Epsilon.requested(1).nanonats}
 
 
 def test_budgets_say_how_many_people_have_how_much_left() -> None:
