@@ -86,7 +86,9 @@ class FileVault:
             headers, key=lambda header: header[1]
         )
         if server != self._server:
-            raise InvalidParameter(f"{path} has the secrets of another share server: put the right file back")
+            raise InvalidParameter(
+                f"{path} has the secrets of another share server: put the right file back"
+            )
         data = os.pread(self._file, os.fstat(self._file).st_size, _FIRST_SLOT)
         for slot in range(len(data) // _SLOT_BYTES):
             held = data[slot * _SLOT_BYTES : (slot + 1) * _SLOT_BYTES]
