@@ -71,7 +71,7 @@ class UnknownCollection(LocalDpError):
 
 
 class ShareMismatch(LocalDpError):
-    """The share servers do not hold shares of the same set of reports."""
+    """The share servers do not hold shares of the same set of reports, or one of them answers what cannot be."""
 
 
 class MalformedReport(LocalDpError):

@@ -29,6 +29,7 @@ from localdp.errors import (
 )
 from localdp.sharing import additive
 from localdp.sharing.binding import Binding
+from localdp.sharing.blame import answer_of
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.field import PRIME
 from localdp.sharing.storage import Holding
@@ -106,8 +107,9 @@ def _released(servers: ShareServers, collection: Collection) -> tuple[Sums, int]
     """What comes of a collection once everybody has contributed."""
     agreed = servers.agree(collection)
     holdings = servers.holdings(collection)
-    if set(holdings) != {agreed} or not agreed.sealed:
-        raise ShareMismatch("the share servers do not count the same reports; nothing was released")
+    for server, holding in zip(servers.servers, holdings, strict=True):
+        with answer_of(server):
+            _require_agreed(agreed, holding, servers.servers[0])
     if not collection.minimum_batch <= agreed.reports <= collection.people:
         raise TooFewReports(
             f"the servers hold {agreed.reports} reports; the collection is for {collection.minimum_batch}"
@@ -116,6 +118,14 @@ def _released(servers: ShareServers, collection: Collection) -> tuple[Sums, int]
     signed = [holding.signature for holding in holdings]
     released = servers.release(collection, agreed.accepted, signed)
     return _sums(additive.combined(released, collection.field.modulus)), agreed.reports
+
+
+def _require_agreed(agreed: Holding, holding: Holding, leader: str) -> None:
+    """Of a server that leads: that it says the same twice; of another one: that it says what the leader says."""
+    if holding != agreed or not agreed.sealed:
+        raise ShareMismatch(
+            f"it does not count the reports that were agreed on, as {leader} says; nothing was released"
+        )
 
 
 def _sums(combined: Sequence[int]) -> Sums:

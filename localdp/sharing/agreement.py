@@ -22,6 +22,7 @@ import numpy as np
 
 from localdp.errors import ShareMismatch
 from localdp.sharing.binding import Opening
+from localdp.sharing.blame import answer_of
 from localdp.sharing.blocks import POSITION_BYTES, Mask, Octets, Positions
 from localdp.sharing.collection import Collection
 from localdp.sharing.share_server import ShareServer
@@ -36,6 +37,11 @@ LARGEST_VOTE_BYTES = 3 << 20  # what all servers say about a block, and its posi
 
 class Helper(Protocol):
     """A server that does not lead, as the leader sees it."""
+
+    @property
+    def name(self) -> str:
+        """What the collection calls it."""
+        ...
 
     def check(self, collection: bytes, verify_key: bytes, positions: Positions) -> tuple[Mask, Octets]:
         """Which reports it has, and what it says about them."""
@@ -87,7 +93,7 @@ def verify(leader: ShareServer, helpers: Sequence[Helper], collection: bytes, po
     servers: list[Helper] = [leader, *helpers]
     key = leader.verify_key(collection)
     checked = [server.check(collection, key, positions) for server in servers]
-    held = held_by_all(leader, collection, positions, [mask for mask, _ in checked])
+    held = held_by_all(leader, collection, positions, checked)
     if not held.all():
         if held.any():
             verify(leader, helpers, collection, positions[held])
@@ -104,13 +110,14 @@ def catch_up(leader: ShareServer, helper: Helper, collection: bytes) -> None:
     if helper.holding(collection).jobs != leader.holding(collection).jobs:
         for job in leader.jobs(collection):
             helper.commit(collection, job)
-    if not agree_in_set(leader.holding(collection), helper.holding(collection)):
-        raise ShareMismatch("the servers do not count the same reports; nothing was released")
+    require_same_set(leader, helper.name, collection, helper.holding(collection))
 
 
 def agree(leader: ShareServer, helpers: Sequence[Helper], collection: Collection) -> Holding:
     """The whole agreement, readably: verify, decide, compare, seal.  Done again, it goes on where it stopped."""
     name = collection.digest
+    if not leader.in_progress(name):
+        return leader.holding(name)
     if not leader.holding(name).sealed:
         for helper in helpers if leader.holding(name).jobs else ():
             catch_up(leader, helper, name)
@@ -129,14 +136,17 @@ def agree(leader: ShareServer, helpers: Sequence[Helper], collection: Collection
 
 
 def held_by_all(
-    leader: ShareServer, collection: bytes, positions: Positions, masks: Sequence[Mask]
+    leader: ShareServer, collection: bytes, positions: Positions, checked: Sequence[tuple[Mask, Octets]]
 ) -> Mask:
-    """Which of these reports everybody has; the leader takes note of who lacks some."""
-    leader.note_lacking(collection, positions, masks)
-    return np.asarray(np.logical_and.reduce(masks))
+    """Which of these reports everybody has, given what each server answered; the leader takes note of who lacks some."""
+    leader.note_checked(collection, positions, checked)
+    return np.asarray(np.logical_and.reduce([mask for mask, _ in checked]))
 
 
-def agree_in_set(one: Holding, other: Holding) -> bool:
-    """Whether two servers count the same reports; where one of them has sealed its set, the seal of the other will tell."""
-    sets = one.accepted == other.accepted or one.sealed != other.sealed
-    return sets and (one.reports, one.jobs) == (other.reports, other.jobs)
+def require_same_set(leader: ShareServer, helper: str, collection: bytes, theirs: Holding) -> None:
+    """Refuse a helper that counts other reports; where one of the two has sealed its set, the other's seal will tell."""
+    own = leader.holding(collection)
+    sets = own.accepted == theirs.accepted or own.sealed != theirs.sealed
+    with answer_of(helper, leader.blame(collection)):
+        if not sets or (own.reports, own.jobs) != (theirs.reports, theirs.jobs):
+            raise ShareMismatch("it does not count the reports that all agreed on; nothing was released")

@@ -5,6 +5,7 @@
 | another server has not got reports that this one has | that server lost them, or its party sent none there |
 | a proof holds, and another server refuses the report | that server lies, or a party showed it another public share |
 | the leader tells a server that it said what it did not say | the leader lies |
+| an answer that cannot be: of another length, about another set, of another collection | that server lies, or is broken |
 | a proof does not hold | the report is false, or a server sent a wrong verifier share: nobody can tell which |
 
 Checked in tests/unit/sharing/test_bound_servers.py.
@@ -13,9 +14,12 @@ Checked in tests/unit/sharing/test_bound_servers.py.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
+from localdp.errors import LocalDpError, ShareMismatch
 from localdp.sharing.blocks import Mask, Positions
 
 
@@ -27,6 +31,7 @@ class Blame:
         self._lacking: dict[str, Mask] = {}  # reports that a server has not got
         self.refusing: Counter[str] = Counter()  # reports that it refuses although they hold
         self.lying: set[str] = set()
+        self.wrong: dict[str, str] = {}  # why the last answer of a server that was refused was
         self.unproved = 0
 
     def lacks(self, server: str, positions: Positions, lacking: Mask) -> None:
@@ -53,6 +58,8 @@ class Blame:
     def servers(self) -> dict[str, str]:
         """What there is against each server."""
         told: dict[str, list[str]] = {server: ["changed what others said"] for server in sorted(self.lying)}
+        for server, why in sorted(self.wrong.items()):
+            told.setdefault(server, []).append(f"answers wrongly: {why}")
         for server, count in sorted(self.refusing.items()):
             told.setdefault(server, []).append(f"refused {count} reports whose proofs hold")
         for server, lacking in sorted(self._lacking.items()):
@@ -69,3 +76,14 @@ class Blame:
                 f"the proofs of {self.unproved} reports do not hold: they are false, or a share server sent wrong shares"
             )
         return "".join(f"; {one}" for one in told)
+
+
+@contextmanager
+def answer_of(server: str, blame: Blame | None = None) -> Iterator[None]:
+    """Around whatever reads an answer of a server: what is refused in it is refused with the server's name, and noted."""
+    try:
+        yield
+    except LocalDpError as error:
+        if blame is not None:
+            blame.wrong[server] = str(error)
+        raise ShareMismatch(f"share server {server} answers wrongly: {error}") from None

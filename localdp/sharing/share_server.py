@@ -45,7 +45,7 @@ from localdp.framing import digest
 from localdp.randomness.keys import derive_key
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.binding import Opening, commitment_to
-from localdp.sharing.blame import Blame
+from localdp.sharing.blame import Blame, answer_of
 from localdp.sharing.blocks import Mask, Octets, Positions, ShareBlock
 from localdp.sharing.memory import ServerMemory, verify_key_of
 from localdp.sharing.signatures import require_openings, require_sealed
@@ -159,11 +159,16 @@ class ShareServer(ServerMemory):
         verifiers = np.full((len(positions), task.sharing.verifier_bytes), _REFUSED_ROW, np.uint8)
         return held, verifiers  # the leader asks again about those that all have
 
-    def note_lacking(self, collection: bytes, positions: Positions, held: Sequence[Mask]) -> None:
-        """Remember which of some reports each server has not got."""
+    def note_checked(
+        self, collection: bytes, positions: Positions, checked: Sequence[tuple[Mask, Octets]]
+    ) -> None:
+        """Refuse what servers answered if it is not about these reports; remember which of them each has not got."""
         task = self._task(collection)
-        for server, mask in zip(task.collection.servers, held, strict=True):
-            task.blame.lacks(server, positions, ~mask)
+        for server, (held, verifiers) in zip(task.collection.servers, checked, strict=True):
+            with answer_of(server, task.blame):
+                _require_rows([held], len(positions))
+                _require_rows([verifiers], len(positions), task.sharing.verifier_bytes)
+            task.blame.lacks(server, positions, ~held)
 
     def vote(self, collection: bytes, positions: Positions, verifiers: Sequence[Octets]) -> Mask:
         """Which of these reports this server accepts, all of which it has, given what all servers say about them.
@@ -198,9 +203,11 @@ class ShareServer(ServerMemory):
     def decide(self, collection: bytes, positions: Positions, votes: Sequence[Mask]) -> Job:
         """The leader's decision, once everybody voted: accepted is what all accept."""
         task = self._task(collection)
-        _require_rows(votes, len(positions))
         if len(votes) != len(task.collection.servers):
             raise InvalidParameter("every server votes")
+        for server, vote in zip(task.collection.servers, votes, strict=True):
+            with answer_of(server, task.blame):
+                _require_rows([vote], len(positions))
         own = task.votes(positions)
         for server, vote in zip(task.collection.servers, votes, strict=True):
             task.blame.refused(server, own & ~vote)

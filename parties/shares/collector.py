@@ -14,7 +14,8 @@ from typing import Any
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import DeadlineMissed, InvalidParameter, MalformedReport, ShareMismatch
-from localdp.sharing.binding import MOST_SECONDS, Binding
+from localdp.sharing.binding import KEY_BYTES, MOST_SECONDS, Binding
+from localdp.sharing.blame import answer_of
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.storage import Holding
 from localdp.sharing.tiers import people_per_block
@@ -94,8 +95,12 @@ class RemoteShareServers:
         """The servers as each says of itself now, and as long as a collection may take."""
         request = pb.DescribeServerRequest(collection_id=collection_id)
         told = self._of_each(lambda stub, left: stub.DescribeServer.future(request, timeout=left))
-        if any(answer.name != name for answer, name in zip(told, self.servers, strict=True)):
-            raise InvalidParameter("a share server calls itself otherwise")
+        for name, answer in zip(self.servers, told, strict=True):
+            if answer.name != name:
+                raise InvalidParameter(f"share server {name} calls itself otherwise")
+            with answer_of(name):
+                lengths = {len(answer.sealing_key), len(answer.witness_key)}
+                _require(lengths == {KEY_BYTES}, f"it has a key that is not of {KEY_BYTES} bytes")
         return Binding(
             tuple(answer.sealing_key for answer in told),
             tuple(answer.witness_key for answer in told),
@@ -111,8 +116,9 @@ class RemoteShareServers:
         """Announce a collection to every server; returns whether its set of reports is final somewhere already."""
         request = pb.OpenCollectionRequest(collection=codec.collection_to_wire(collection))
         told = self._of_each(lambda stub, left: stub.OpenCollection.future(request, timeout=left))
-        if any(answer.digest != collection.digest for answer in told):
-            raise ShareMismatch("a share server has another collection in mind")
+        for name, answer in zip(self.servers, told, strict=True):
+            with answer_of(name):
+                _require(answer.digest == collection.digest, "it has another collection in mind")
         return any(answer.sealed for answer in told)
 
     def contribute(self, collection: Collection, cohort: Cohort) -> int:
@@ -148,11 +154,11 @@ class RemoteShareServers:
         while True:
             answer = answers([call], self._timeout, self._channels.persistence)[0]
             if answer.complete:
-                return self._checked(collection, answer.holding)
+                return _counted(self.servers[0], collection, answer.holding)
             if answer.holding.jobs <= decided:  # or a leader that lies could be asked forever
                 raise DeadlineMissed("the share servers come no nearer to an agreement")
-            if answer.holding.jobs > collection.people:  # every decision is about somebody
-                raise ShareMismatch("a share server claims more decisions than there are people")
+            with answer_of(self.servers[0]):  # every decision is about somebody
+                _require(answer.holding.jobs <= collection.people, "it claims more decisions than people")
             decided = answer.holding.jobs
             self._told(
                 f"the share servers have accepted {answer.holding.reports} of {collection.people} reports"
@@ -162,7 +168,7 @@ class RemoteShareServers:
         """What each server counts."""
         request = pb.GetHoldingRequest(collection=collection.digest)
         told = self._of_each(lambda stub, left: stub.GetHolding.future(request, timeout=left))
-        return [self._checked(collection, answer) for answer in told]
+        return [_counted(name, collection, one) for name, one in zip(self.servers, told, strict=True)]
 
     def release(
         self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
@@ -170,12 +176,7 @@ class RemoteShareServers:
         """Each server's noisy sums over exactly the agreed reports, for which all servers have signed."""
         request = pb.ReleaseRequest(collection=collection.digest, accepted=accepted, signatures=signed)
         told = self._of_each(lambda stub, left: stub.Release.future(request, timeout=left))
-        return [sums_from_wire(collection, answer) for answer in told]
-
-    def _checked(self, collection: Collection, message: pb.GetHoldingResponse) -> Holding:
-        if message.reports > collection.people:
-            raise MalformedReport("a share server claims more reports than there are people")
-        return holding_from_wire(message)
+        return [_sums(name, collection, one) for name, one in zip(self.servers, told, strict=True)]
 
     def _of_each(self, call: Callable[[Any, float], Any]) -> list[Any]:
         """The answer of every server; every call of theirs may be sent again."""
@@ -184,6 +185,22 @@ class RemoteShareServers:
             for name, stub in zip(self.servers, self._stubs, strict=True)
         ]
         return answers(calls, self._timeout, self._channels.persistence)
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ShareMismatch(otherwise)
+
+
+def _counted(server: str, collection: Collection, message: pb.GetHoldingResponse) -> Holding:
+    with answer_of(server):
+        _require(message.reports <= collection.people, "it claims more reports than there are people")
+        return holding_from_wire(message)
+
+
+def _sums(server: str, collection: Collection, message: pb.ReleaseResponse) -> tuple[int, ...]:
+    with answer_of(server):
+        return sums_from_wire(collection, message)
 
 
 def pieces(cohort: Cohort, sizes: Sequence[int], most: int) -> Iterator[Cohort]:

@@ -8,6 +8,7 @@ from typing import Any
 import grpc
 
 from localdp.sharing.binding import Opening
+from localdp.sharing.blame import Blame, answer_of
 from localdp.sharing.blocks import Mask, Octets, Positions, pack_positions
 from localdp.sharing.storage import Holding, Job
 from parties.shares.messages import (
@@ -29,8 +30,10 @@ CALL_SECONDS = 60.0  # the first verification on a machine may compile its code 
 class RemoteHelper:
     """The calls of the leader; whatever comes back is checked before it is used."""
 
-    def __init__(self, name: str, channel: grpc.aio.Channel) -> None:
+    def __init__(self, name: str, channel: grpc.aio.Channel, blame: Blame) -> None:
+        """`blame` takes note of answers that are refused."""
         self.name = name
+        self._blame = blame
         self._stub: Any = share_server_pb2_grpc.ShareServerServiceStub(channel)
 
     async def check(
@@ -41,7 +44,8 @@ class RemoteHelper:
             collection=collection, verify_key=verify_key, positions=pack_positions(positions)
         )
         answer = await self._call(self._stub.CheckReports, request)
-        return mask_from_wire(answer.held, len(positions)), rows_of(answer.verifiers, len(positions))
+        with answer_of(self.name, self._blame):
+            return mask_from_wire(answer.held, len(positions)), rows_of(answer.verifiers, len(positions))
 
     async def vote(self, collection: bytes, positions: Positions, verifiers: Sequence[Octets]) -> Mask:
         """Which reports it accepts, given what every server says about them."""
@@ -51,7 +55,8 @@ class RemoteHelper:
             verifiers=[rows.tobytes() for rows in verifiers],
         )
         answer = await self._call(self._stub.VoteOnReports, request)
-        return mask_from_wire(answer.accepted, len(positions))
+        with answer_of(self.name, self._blame):
+            return mask_from_wire(answer.accepted, len(positions))
 
     async def commit(self, collection: bytes, job: Job) -> None:
         """Have it count a job."""

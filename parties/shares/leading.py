@@ -13,8 +13,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-from localdp.errors import ShareMismatch
-from localdp.sharing.agreement import agree_in_set, held_by_all, proposals
+from localdp.sharing.agreement import held_by_all, proposals, require_same_set
 from localdp.sharing.blocks import Positions
 from localdp.sharing.collection import Collection
 from localdp.sharing.share_server import ShareServer
@@ -90,8 +89,7 @@ class Leading:
             _awaited(self._work(lambda: server.check(name, key, positions))),
             *(helper.check(name, key, positions) for helper in self._helpers),
         )
-        masks = [mask for mask, _ in checked]
-        held = await self._work(lambda: held_by_all(server, name, positions, masks))
+        held = await self._work(lambda: held_by_all(server, name, positions, checked))
         if not held.all():
             if held.any():
                 await self._verify(positions[held])
@@ -112,8 +110,7 @@ class Leading:
             for job in await self._work(lambda: list(self._server.jobs(self._name))):
                 await helper.commit(self._name, job)
             theirs = await helper.holding(self._name)
-        if not agree_in_set(own, theirs):
-            raise ShareMismatch("the servers do not count the same reports; nothing was released")
+        await self._work(lambda: require_same_set(self._server, helper.name, self._name, theirs))
 
 
 async def _awaited(work: Awaitable[Any]) -> Any:

@@ -160,5 +160,5 @@ def sums_from_wire(collection: Collection, message: pb.ReleaseResponse) -> tuple
     """A release: one reduced element for each entry."""
     sums = tuple(collection.field.unpack(message.noisy_sums))
     if len(sums) != collection.encoding.length:
-        raise MalformedReport("a share server released another number of sums than the collection has")
+        raise MalformedReport("it released another number of sums than the collection has")
     return sums

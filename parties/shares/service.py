@@ -316,7 +316,8 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
             addresses = [self._peers.get(name, "") for name in names]
         if len(addresses) != len(names) or not all(addresses):
             raise InvalidParameter("the leader must know where the other servers of the collection listen")
-        return [RemoteHelper(*self._channel(pair)) for pair in zip(names, addresses, strict=True)]
+        blame = self._server.blame(collection.digest)
+        return [RemoteHelper(*self._channel(pair), blame) for pair in zip(names, addresses, strict=True)]
 
     def _channel(self, peer: tuple[str, str]) -> tuple[str, grpc.aio.Channel]:
         """A channel to a server, which shows that it is the server of that name if there is TLS."""

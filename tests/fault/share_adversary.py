@@ -255,6 +255,7 @@ class Puppet:
     def __init__(self, adversary: Adversary, world: World, server: int, batch: Batch) -> None:
         self._adversary, self._world, self._server, self._batch = adversary, world, server, batch
         self._lie = adversary.some_lie(HELPER_LIES)
+        self.name = batch.collection.servers[server]
 
     def check(self, collection: bytes, verify_key: bytes, positions: Positions) -> tuple[Mask, Octets]:
         """It has everything, whatever it was sent."""

@@ -119,6 +119,7 @@ class Link:
 
     def __init__(self, world: World, number: int) -> None:
         self._world, self._number = world, number
+        self.name = f"server-{number}"
 
     def __getattr__(self, name: str) -> Any:
         def call(*arguments: Any) -> Any:

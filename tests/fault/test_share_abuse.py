@@ -267,7 +267,9 @@ def test_a_leader_that_is_sent_to_ever_new_addresses_lets_old_channels_go() -> N
     collection = collection_of()
 
     async def run() -> int:
-        service = ShareService(ShareServer("server-0", MemoryVault(KEYRING.server(0))))
+        server = ShareServer("server-0", MemoryVault(KEYRING.server(0)))
+        server.open(collection)
+        service = ShareService(server)
         try:
             for port in range(MOST_CHANNELS + 50):
                 service._helpers(collection, [f"127.0.0.1:{port + 1}"])

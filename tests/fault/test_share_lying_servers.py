@@ -16,8 +16,8 @@ import pytest
 from localdp.cohorts import Cohort
 from localdp.errors import (
     DeadlineMissed,
+    InvalidParameter,
     LocalDpError,
-    MalformedReport,
     ShareMismatch,
     TooFewReports,
     Unreachable,
@@ -40,6 +40,15 @@ class Liar(ShareService):
     def __init__(self, server: ShareServer) -> None:
         super().__init__(server)
         self.lie = ""
+
+    async def DescribeServer(self, request: Any, context: Any) -> Any:  # noqa: N802
+        answer = await super().DescribeServer(request, context)
+        match self.lie:
+            case "has no key":
+                answer.witness_key = b""
+            case "has another name":
+                answer.name = "server-9"
+        return answer
 
     async def CheckReports(self, request: Any, context: Any) -> Any:  # noqa: N802
         answer = await super().CheckReports(request, context)
@@ -86,13 +95,33 @@ class Liar(ShareService):
 
     async def GetHolding(self, request: Any, context: Any) -> Any:  # noqa: N802
         answer = await super().GetHolding(request, context)
-        if self.lie == "does not sign":
-            answer.signature = bytes(64)
+        match self.lie:
+            case "does not sign":
+                answer.signature = bytes(64)
+            case "counts too many":
+                answer.reports += 1
+            case "counts others":
+                answer.accepted = bytes(32)
+        return answer
+
+    async def OpenCollection(self, request: Any, context: Any) -> Any:  # noqa: N802
+        answer = await super().OpenCollection(request, context)
+        if self.lie == "opens another":
+            answer.digest = bytes(32)
+        return answer
+
+    async def Release(self, request: Any, context: Any) -> Any:  # noqa: N802
+        answer = await super().Release(request, context)
+        if self.lie == "releases two sums":
+            answer.noisy_sums *= 2
         return answer
 
     async def AgreeOnReports(self, request: Any, context: Any) -> Any:  # noqa: N802
         if self.lie == "agrees alone":
             holding = pb.GetHoldingResponse(reports=PEOPLE, accepted=b"mine" * 8, jobs=1, sealed=True)
+            return pb.AgreeOnReportsResponse(complete=True, holding=holding)
+        if self.lie == "agrees on too many":
+            holding = pb.GetHoldingResponse(reports=PEOPLE + 1, accepted=bytes(32), jobs=1, sealed=True)
             return pb.AgreeOnReportsResponse(complete=True, holding=holding)
         if self.lie == "is never done":
             return pb.AgreeOnReportsResponse()
@@ -123,18 +152,26 @@ def stage() -> Iterator[Stage]:
 HELPERS: dict[str, type[LocalDpError]] = {
     "has nothing": TooFewReports,
     "wrong verifier shares": TooFewReports,
-    "short verifier shares": MalformedReport,
-    "too many bits": MalformedReport,
+    "short verifier shares": ShareMismatch,
+    "too many bits": ShareMismatch,
     "never answers": DeadlineMissed,
     "refuses everything": TooFewReports,
-    "votes on less": MalformedReport,
+    "votes on less": ShareMismatch,
     "does not commit": ShareMismatch,
     "commits something else": ShareMismatch,
     "does not seal": ShareMismatch,
     "opened it otherwise": ShareMismatch,
     "does not sign": ShareMismatch,
+    "counts too many": ShareMismatch,
+    "counts others": ShareMismatch,
+    "opens another": ShareMismatch,
+    "releases two sums": ShareMismatch,
 }
-LEADERS: dict[str, type[LocalDpError]] = {"agrees alone": ShareMismatch, "is never done": DeadlineMissed}
+LEADERS: dict[str, type[LocalDpError]] = {
+    "agrees alone": ShareMismatch,
+    "agrees on too many": ShareMismatch,
+    "is never done": DeadlineMissed,
+}
 FINAL = {
     "wrong verifier shares",
     "refuses everything",
@@ -147,6 +184,18 @@ SAID = {  # of the one who lies, as far as anybody can know
     "has nothing": "share server server-1 has not got 40 reports that others have",
     "wrong verifier shares": "the proofs of 40 reports do not hold",
     "refuses everything": "share server server-1 refused 40 reports whose proofs hold",
+    "short verifier shares": "share server server-1 answers wrongly: 40 rows were expected",
+    "too many bits": "share server server-1 answers wrongly: yes or no about 40 reports takes 5 bytes",
+    "votes on less": "share server server-1 answers wrongly: yes or no about 40 reports takes 5 bytes",
+    "does not commit": "share server server-1 answers wrongly: it does not count the reports that all agreed on",
+    "commits something else": "share server server-1 answers wrongly: it does not count",
+    "does not seal": "share server server-1 answers wrongly: it does not count the reports that were agreed on",
+    "counts too many": "share server server-1 answers wrongly: it does not count",
+    "counts others": "share server server-1 answers wrongly: it does not count",
+    "opens another": "share server server-1 answers wrongly: it has another collection in mind",
+    "releases two sums": "share server server-1 answers wrongly: it released another number of sums",
+    "agrees alone": "share server server-0 answers wrongly: it does not count the reports",
+    "agrees on too many": "share server server-0 answers wrongly: it claims more reports than there are people",
     "opened it otherwise": "no opening of the collection that share server server-1 signed",
     "does not sign": "no signature of share server server-1 for this set",
 }
@@ -162,12 +211,37 @@ def test_a_lie_is_a_typed_error_releases_nothing_and_is_over_when_it_is_over(
     liar.lie = lie
     with pytest.raises(error, match=SAID.get(lie)):
         run_collection(federation.shared, collection, EVERYBODY)
-    assert federation.servers[0].in_progress(collection.digest)
-    assert federation.servers[1].in_progress(collection.digest)
+    in_progress = lie != "releases two sums"  # they have both released by then, the numbers stay the same
+    assert federation.servers[0].in_progress(collection.digest) == in_progress
+    assert federation.servers[1].in_progress(collection.digest) == in_progress
     liar.lie = ""
     if lie in FINAL:
         collection = collection_of(federation.parties, number=1, tier="prio3")
     assert run_collection(federation.shared, collection, EVERYBODY)[1] == PEOPLE
+
+
+@pytest.mark.parametrize(
+    "lie", ["short verifier shares", "too many bits", "votes on less", "counts others"]
+)
+def test_a_helper_whose_answer_the_leader_refuses_is_in_its_metrics(stage: Stage, lie: str) -> None:
+    cast, federation = stage
+    cast.services[1].lie = lie
+    with pytest.raises(ShareMismatch):
+        run_collection(federation.shared, collection_of(federation.parties, tier="prio3"), EVERYBODY)
+    told = cast.services[0]._observer.exposition()
+    assert 'localdp_servers_named_total{server="server-1"} 1' in told
+
+
+def test_a_server_that_says_something_else_of_itself_is_named(stage: Stage) -> None:
+    cast, federation = stage
+    cast.services[1].lie = "has no key"
+    with pytest.raises(
+        ShareMismatch, match="share server server-1 answers wrongly: it has a key that is not"
+    ):
+        federation.shared.bind(bytes(16))
+    cast.services[1].lie = "has another name"
+    with pytest.raises(InvalidParameter, match="share server server-1 calls itself otherwise"):
+        federation.shared.bind(bytes(16))
 
 
 def test_the_answer_over_the_network_is_that_in_process(stage: Stage) -> None:

@@ -17,7 +17,6 @@ from localdp.errors import (
     DeadlineMissed,
     InvalidParameter,
     LocalDpError,
-    MalformedReport,
     PolicyRefused,
     ShareMismatch,
     TooFewReports,
@@ -118,8 +117,8 @@ MOODS: dict[str, type[LocalDpError]] = {
     "wrong set": ShareMismatch,
     "wrong number": ShareMismatch,
     "more reports than people": ShareMismatch,
-    "not a field element": MalformedReport,
-    "a sum too many": MalformedReport,
+    "not a field element": ShareMismatch,
+    "a sum too many": ShareMismatch,
     "breaks at release": Unreachable,
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -122,7 +124,7 @@ def test_answers_of_the_wrong_shape_are_refused(servers: list[ShareServer]) -> N
     servers[0].check(DIGEST, servers[0].verify_key(DIGEST), positions)
     with pytest.raises(InvalidParameter):
         servers[0].decide(DIGEST, positions, [yes, yes])
-    with pytest.raises(MalformedReport):
+    with pytest.raises(ShareMismatch, match="share server server-2 answers wrongly: 30 rows were expected"):
         servers[0].decide(DIGEST, positions, [yes, yes, yes[:29]])
     with pytest.raises(MalformedReport):
         servers[0].vote(DIGEST, positions, [np.zeros((30, 1), np.uint8)] * 3)
@@ -131,6 +133,38 @@ def test_answers_of_the_wrong_shape_are_refused(servers: list[ShareServer]) -> N
     with pytest.raises(InvalidParameter):
         servers[0].vote(DIGEST, positions, [np.zeros((30, 0), np.uint8)] * 2)
     assert servers[0].holding(DIGEST).jobs == 0
+
+
+class Liar:
+    """A helper that answers as it should, and then changes one of its answers."""
+
+    def __init__(self, server: ShareServer, method: str, lie: Callable[[Any], Any]) -> None:
+        self._server, self._method, self._lie = server, method, lie
+
+    def __getattr__(self, name: str) -> Any:
+        honest = getattr(self._server, name)
+        return (lambda *asked: self._lie(honest(*asked))) if name == self._method else honest
+
+
+LIES: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "another number of reports": ("holding", lambda one: replace(one, reports=one.reports + 1)),
+    "another set": ("holding", lambda one: replace(one, accepted=bytes(32)) if one.jobs else one),
+    "rows of another length": ("check", lambda one: (one[0], np.zeros((30, 1), np.uint8))),
+    "rows of fewer reports": ("check", lambda one: (one[0], one[1][:-1])),
+    "fewer reports that it has": ("check", lambda one: (one[0][:-1], one[1])),
+    "fewer votes": ("vote", lambda one: one[:-1]),
+}
+
+
+@pytest.mark.parametrize(("method", "lie"), LIES.values(), ids=LIES)
+def test_whoever_answers_what_cannot_be_is_named_and_nobody_else(
+    servers: list[ShareServer], method: str, lie: Callable[[Any], Any]
+) -> None:
+    helpers: list[Any] = [servers[1], Liar(servers[2], method, lie)]
+    with pytest.raises(ShareMismatch, match=r"^share server server-2 answers wrongly: ") as refused:
+        agree(servers[0], helpers, THREE)
+    assert "server-1" not in str(refused.value)
+    assert list(servers[0].blame(DIGEST).servers) == ["server-2"]
 
 
 def test_blocks_are_as_large_as_the_tier_wants_them() -> None:
