@@ -107,7 +107,9 @@ def verify(leader: ShareServer, helpers: Sequence[Helper], collection: bytes, po
 
 def catch_up(leader: ShareServer, helper: Helper, collection: bytes) -> None:
     """Tell a helper every decision that it may have missed, and make sure that it counts what the leader counts."""
-    if helper.holding(collection).jobs != leader.holding(collection).jobs:
+    theirs, own = helper.holding(collection), leader.holding(collection)
+    require_newest(own, theirs)
+    if theirs.jobs != own.jobs:
         for job in leader.jobs(collection):
             helper.commit(collection, job)
     require_same_set(leader, helper.name, collection, helper.holding(collection))
@@ -119,7 +121,7 @@ def agree(leader: ShareServer, helpers: Sequence[Helper], collection: Collection
     if not leader.in_progress(name):
         return leader.holding(name)
     if not leader.holding(name).sealed:
-        for helper in helpers if leader.holding(name).jobs else ():
+        for helper in helpers:
             catch_up(leader, helper, name)
         for positions in proposals(leader, collection):
             verify(leader, helpers, name, positions)
@@ -141,6 +143,15 @@ def held_by_all(
     """Which of these reports everybody has, given what each server answered; the leader takes note of who lacks some."""
     leader.note_checked(collection, positions, checked)
     return np.asarray(np.logical_and.reduce([mask for mask, _ in checked]))
+
+
+def require_newest(own: Holding, theirs: Holding) -> None:
+    """Refuse to lead helpers that know of decisions which the leader forgot: it decides first, and tells them then."""
+    if not own.sealed and (theirs.jobs > own.jobs or theirs.sealed):
+        raise ShareMismatch(
+            "this share server leads, and its state is older than the others': they have on record what it has not"
+            " decided, or one of them lies; begin a new collection"
+        )
 
 
 def require_same_set(leader: ShareServer, helper: str, collection: bytes, theirs: Holding) -> None:

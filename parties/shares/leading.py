@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-from localdp.sharing.agreement import held_by_all, proposals, require_same_set
+from localdp.sharing.agreement import held_by_all, proposals, require_newest, require_same_set
 from localdp.sharing.blocks import Positions
 from localdp.sharing.collection import Collection
 from localdp.sharing.share_server import ShareServer
@@ -51,8 +51,7 @@ class Leading:
     async def agree(self) -> tuple[bool, Holding]:
         """Come nearer to an agreement: returns whether it is complete, and what the leader counts."""
         deadline = asyncio.get_running_loop().time() + BUSY_SECONDS
-        holding = await self._work(lambda: self._server.holding(self._name))
-        if holding.jobs and not holding.sealed:
+        if not (await self._work(lambda: self._server.holding(self._name))).sealed:
             await together(*(self._catch_up(helper) for helper in self._helpers))
         blocks = iter(await self._work(lambda: list(proposals(self._server, self._collection))))
         await together(*(self._verify_until(deadline, blocks) for _ in range(IN_FLIGHT)))
@@ -104,8 +103,9 @@ class Leading:
             await together(*(helper.commit(name, job) for helper in self._helpers))
 
     async def _catch_up(self, helper: RemoteHelper) -> None:
-        own = await self._work(lambda: self._server.holding(self._name))
         theirs = await helper.holding(self._name)
+        own = await self._work(lambda: self._server.holding(self._name))
+        require_newest(own, theirs)
         if theirs.jobs != own.jobs:
             for job in await self._work(lambda: list(self._server.jobs(self._name))):
                 await helper.commit(self._name, job)

@@ -183,7 +183,7 @@ class Book:
     def requires_fairness(self, blame: Blame) -> None:
         """Nothing is held against an honest server but bad reports of parties, and reports that it never got."""
         names = {f"server-{server}" for server in self.honest}
-        assert not blame.lying & names, "an honest server is said to lie"
+        assert not {*blame.lying, *blame.wrong} & names, "an honest server is said to lie"
         assert all(blame.refusing[name] <= 2 for name in names), (
             "an honest server is said to refuse reports"
         )

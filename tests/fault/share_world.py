@@ -298,7 +298,11 @@ class World:
         self._open(batch)
         helpers = [self._helper(batch, number) for number in range(1, self.servers)]
         leader: Any = Own(self)
-        agreement.agree(leader, helpers, batch.collection)
+        try:
+            agreement.agree(leader, helpers, batch.collection)
+        except LocalDpError as error:
+            self.book.requires_truth(error)
+            raise
 
     def _helper(self, batch: Batch, number: int) -> Any:
         if number in self.honest:

@@ -100,6 +100,8 @@ class Liar(ShareService):
                 answer.signature = bytes(64)
             case "counts too many":
                 answer.reports += 1
+            case "knows of more decisions":
+                answer.jobs += 1
             case "counts others":
                 answer.accepted = bytes(32)
         return answer
@@ -164,6 +166,7 @@ HELPERS: dict[str, type[LocalDpError]] = {
     "does not sign": ShareMismatch,
     "counts too many": ShareMismatch,
     "counts others": ShareMismatch,
+    "knows of more decisions": ShareMismatch,
     "opens another": ShareMismatch,
     "releases two sums": ShareMismatch,
 }
@@ -192,6 +195,7 @@ SAID = {  # of the one who lies, as far as anybody can know
     "does not seal": "share server server-1 answers wrongly: it does not count the reports that were agreed on",
     "counts too many": "share server server-1 answers wrongly: it does not count",
     "counts others": "share server server-1 answers wrongly: it does not count",
+    "knows of more decisions": "^share server server-0: this share server leads, and its state is older than",
     "opens another": "share server server-1 answers wrongly: it has another collection in mind",
     "releases two sums": "share server server-1 answers wrongly: it released another number of sums",
     "agrees alone": "share server server-0 answers wrongly: it does not count the reports",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from localdp.sharing import agreement
 from localdp.sharing.agreement import agree, catch_up, proposals, verify
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import Job
+from localdp.sharing.storage import Job, MemoryStorage
 from localdp.sharing.tiers import sharing_of
 from tests.support.shares import (
     QUIET,
@@ -165,6 +166,32 @@ def test_whoever_answers_what_cannot_be_is_named_and_nobody_else(
         agree(servers[0], helpers, THREE)
     assert "server-1" not in str(refused.value)
     assert list(servers[0].blame(DIGEST).servers) == ["server-2"]
+
+
+@pytest.mark.parametrize("jobs", [0, 1, 2])
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_leader_whose_state_was_put_back_says_so_and_names_nobody(
+    monkeypatch: pytest.MonkeyPatch, jobs: int, sealed: bool
+) -> None:
+    monkeypatch.setattr(agreement, "ADDED_AT_ONCE", 10)
+    storages = [MemoryStorage() for _ in range(3)]
+    made = servers_for(THREE, storages)
+    upload(made, blocks_of(THREE, bits(*[1] * 30)))
+    blocks = list(proposals(made[0], THREE))
+    for positions in blocks[:jobs]:
+        verify(made[0], made[1:], DIGEST, positions)
+    old = copy.deepcopy(storages[0])
+    for positions in blocks[jobs:]:
+        verify(made[0], made[1:], DIGEST, positions)
+    if sealed:
+        agree(made[0], made[1:], THREE)
+    back = servers_for(THREE, [old, *storages[1:]])[0]
+    with pytest.raises(ShareMismatch, match="its state is older than the others'") as refused:
+        agree(back, made[1:], THREE)
+    assert "server-" not in str(refused.value) and not back.blame(DIGEST).servers
+    assert back.holding(DIGEST).jobs == jobs and not back.holding(DIGEST).sealed
+    made[0] = servers_for(THREE, storages)[0]  # with the newer state all is well
+    assert agree(made[0], made[1:], THREE).reports == 30
 
 
 def test_blocks_are_as_large_as_the_tier_wants_them() -> None:
