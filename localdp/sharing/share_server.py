@@ -342,6 +342,7 @@ class ShareServer(ServerMemory):
         sums = [(a + b) % p for a, b in zip(task.sums, new, strict=True)]
         self._storage.commit(task.collection.digest, job, sums, task.finished_by(job.positions))
         task.decide(job, sums)
+        task.blame.decided(job.accepted)
         if len(task.collection.servers) == 2 and task.server:
             task.blame.refused(task.collection.servers[0], vote & ~job.accepted)
         self._checks.drop(task, job.positions)

@@ -44,7 +44,7 @@ class Task:
         self.jobs: list[Job] = []
         self.sealed = kept.sealed
         self.opening: Opening | None = None  # signed when it is first asked for
-        self.blame = Blame(kept.collection.people)
+        self.blame = Blame(kept.collection.people, proved=kept.collection.tier != "additive")
         self._storage = storage
         self._described_bytes = described_bytes(kept.collection)
         people = kept.collection.people

@@ -182,9 +182,10 @@ class Refusing:
 
 def test_a_helper_that_refuses_what_holds_is_named(servers: list[ShareServer]) -> None:
     helper: Any = Refusing(servers[1])
-    with pytest.raises(TooFewReports, match="share server server-1 refused 30 reports whose proofs hold"):
+    why = "refused 30 reports whose proofs hold: it lies, or their party showed it another public share"
+    with pytest.raises(TooFewReports, match=f"share server server-1 {why}"):
         agree(servers[0], [helper], COLLECTION)
-    assert servers[0].blame(DIGEST).servers == {"server-1": "refused 30 reports whose proofs hold"}
+    assert servers[0].blame(DIGEST).servers == {"server-1": why}
     # And of two servers the other one knows that it was the leader's decision, or its own.
     assert list(servers[1].blame(DIGEST).servers) == ["server-0"]
 
@@ -194,11 +195,28 @@ def test_a_server_that_has_not_got_reports_is_named() -> None:
     blocks = blocks_of(COLLECTION, bits(*[1] * PEOPLE))
     made[0].accept(blocks[0])
     made[1].accept(blocks_of(COLLECTION, bits(*[1] * 5))[1])
-    with pytest.raises(TooFewReports, match="server-1 has not got 25 reports that others have"):
+    why = "has not got 25 reports that others have: it lost them, or their party sent none there"
+    with pytest.raises(TooFewReports, match=f"share server server-1 {why}"):
         agree(made[0], made[1:], COLLECTION)
+    assert made[0].blame(DIGEST).servers == {"server-1": why}
     made[1].accept(blocks[1])
     assert agree(made[0], made[1:], COLLECTION).reports == PEOPLE
     assert not made[0].blame(DIGEST).servers  # they came in the end
+
+
+@pytest.mark.parametrize("server", [0, 1, 2])
+def test_for_elements_that_are_not_reduced_no_server_is_named(server: int) -> None:
+    unproved = collection_of(servers=("server-0", "server-1", "server-2"), minimum_batch=20)
+    made = servers_for(unproved)
+    blocks = blocks_of(unproved, bits(*[1] * PEOPLE))
+    inputs = blocks[server].rows.inputs.copy()
+    inputs[5:25] = 0xFF  # no field element: what only a party can have sent
+    blocks[server] = replace(blocks[server], rows=Rows(blocks[server].rows.public, inputs))
+    upload(made, blocks)
+    with pytest.raises(TooFewReports, match="20 reports could not be read: a party sent") as refused:
+        agree(made[0], made[1:], unproved)
+    assert "server-" not in str(refused.value)
+    assert all(not one.blame(unproved.digest).servers for one in made)
 
 
 def test_where_all_is_well_nobody_is_named(servers: list[ShareServer]) -> None:
