@@ -64,7 +64,6 @@ from parties.witness.heads import Witness
 
 SECONDS_PER_DAY = 86_400
 MOST_REQUESTS = 100_000  # request identifiers in one epoch
-MOST_REQUESTS_OF_CALLER = 25_000
 REMEMBERED_BYTES = 32 << 20
 _WORTH_A_CHECKPOINT = MOST_STEPS // 16  # at close
 
@@ -82,7 +81,7 @@ class SqliteLedger:
         limit_per_day: Epsilon | None = None,
         index: str | None = None,
         most_requests: int = MOST_REQUESTS,
-        most_requests_of_caller: int = MOST_REQUESTS_OF_CALLER,
+        most_requests_of_caller: int = MOST_REQUESTS,
         remembered_bytes: int = REMEMBERED_BYTES,
         party: str = "",
         witness: Witness | None = None,

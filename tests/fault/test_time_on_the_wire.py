@@ -64,6 +64,7 @@ age = {{ kind = "integer", low = 0, high = 120 }}
 total = 30
 [policy]
 most_requests = 10000000
+most_requests_of_caller = 10000000
 minimum_cohort = {minimum_cohort}
 [work]
 quantum_milliseconds = {quantum}
