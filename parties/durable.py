@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from localdp.errors import InvalidParameter, StorageFailed
+from localdp.errors import InvalidParameter, LocalDpError, StorageFailed
 
 BUSY_SECONDS = 30.0  # how long another process's transaction is waited for
 
@@ -88,12 +88,28 @@ def transaction(file: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def storage_errors(what: str, path: Path | None = None) -> Iterator[None]:
-    """Whatever goes wrong with a file, as one error of ours."""
+def storage_errors(
+    what: str, path: Path | None = None, also: tuple[type[Exception], ...] = ()
+) -> Iterator[None]:
+    """Whatever goes wrong with a file, as one error of ours.
+
+    `also`: what is raised where something else is read than was written.
+    """
+    kinds: tuple[type[Exception], ...] = (sqlite3.Error, OSError, OverflowError, *also)
     try:
         yield
-    except (sqlite3.Error, OSError, OverflowError) as error:
+    except LocalDpError:
+        raise
+    except kinds as error:
         raise failure(what, path, error) from error
+
+
+def add_column(file: sqlite3.Connection, table: str, column: str, kind: str) -> bool:
+    """Add a column that an older version did not have; whether it was added now."""
+    if column in {row[1] for row in file.execute(f"PRAGMA table_info({table})")}:
+        return False
+    file.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
+    return True
 
 
 def write_atomically(

@@ -32,7 +32,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from localdp.errors import InvalidParameter
 from localdp.sharing.collection import operator_of
-from parties.durable import make_private_directory
+from parties.durable import make_private_directory, require_private
 
 CERTIFICATE, KEY, AUTHORITY = "certificate.pem", "key.pem", "authority.pem"
 ISSUED = "issued"  # an authority's own copies of the certificates that it gave out, by serial number
@@ -89,8 +89,7 @@ def load_identity(directory: Path) -> Identity:
         if not path.is_file():
             raise _no_identity(directory, name)
         parts[name] = path.read_bytes()
-    if (directory / KEY).stat().st_mode & 0o077:
-        raise InvalidParameter(f"{directory / KEY} can be read by others; chmod 600 it")
+    require_private(directory / KEY)
     identity = Identity(parts[CERTIFICATE], parts[KEY], parts[AUTHORITY])
     _require_certificates(directory, identity)
     return identity

@@ -47,6 +47,7 @@ class Task:
         self.blame = Blame(kept.collection.people, proved=kept.collection.tier != "additive")
         self._storage = storage
         self._described_bytes = described_bytes(kept.collection)
+        self._row_bytes = self.sharing.public_bytes + self.sharing.input_bytes(server)
         people = kept.collection.people
         self._status = np.zeros(people, np.uint8)
         self._vote = np.zeros(people, np.uint8)
@@ -153,8 +154,7 @@ class Task:
     @property
     def bytes_held(self) -> int:
         """What the collection takes: its description, and uploads, each whole until all of it is decided."""
-        row = self.sharing.public_bytes + self.sharing.input_bytes(self.server)
-        return self._described_bytes + row * self._rows_held
+        return self._described_bytes + self._row_bytes * self._rows_held
 
     def vote(self, positions: Positions, accepted: Mask) -> None:
         """A vote is on record."""

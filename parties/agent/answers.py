@@ -37,8 +37,8 @@ from localdp.oracles.epoch import Epoch
 from localdp.oracles.party import Draw, Shares
 from localdp.randomizers.definition import LocalRandomizer, Values
 from localdp.sharing.blocks import ShareBlock
-from parties.agent.pieces import Codec, Pieces, add_column, lay_out
-from parties.durable import open_synced, storage_errors, transaction
+from parties.agent.pieces import Codec, Pieces, lay_out
+from parties.durable import add_column, open_synced, storage_errors, transaction
 
 _LAYOUT = (
     "CREATE TABLE IF NOT EXISTS answers (name BLOB PRIMARY KEY, epoch INTEGER NOT NULL, until INTEGER NOT NULL,"

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from localdp.cohorts import LARGEST_INDEX, Asked, Cohort, Split
 from localdp.oracles.cost_of_keeping import CHUNK_BYTES, CHUNK_PEOPLE
 from localdp.randomizers.definition import Values
+from parties.durable import add_column
 
 _LAYOUT = (
     "CREATE TABLE IF NOT EXISTS pieces (name BLOB NOT NULL, start INTEGER NOT NULL, stop INTEGER NOT NULL, seed BLOB,"
@@ -51,14 +52,6 @@ class Codec:
 
     write: Callable[[Values], bytes]
     read: Callable[[bytes, int], Values]
-
-
-def add_column(file: sqlite3.Connection, table: str, column: str, kind: str) -> bool:
-    """Add a column that an older version did not have; whether it was added now."""
-    if column in {row[1] for row in file.execute(f"PRAGMA table_info({table})")}:
-        return False
-    file.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
-    return True
 
 
 def lay_out(file: sqlite3.Connection) -> None:

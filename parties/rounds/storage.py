@@ -6,12 +6,14 @@ the coordinator anyway.
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from parties.durable import failure, open_synced, transaction
+from parties import durable
+from parties.durable import open_synced, transaction
 
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS parties (
@@ -75,10 +77,4 @@ class Storage:
         self.file.close()
 
 
-@contextmanager
-def storage_errors(path: Path | None = None) -> Iterator[None]:
-    """What goes wrong with the file, as an error of the library."""
-    try:
-        yield
-    except (sqlite3.Error, OSError, OverflowError) as error:
-        raise failure("the journal", path, error) from error
+storage_errors = functools.partial(durable.storage_errors, "the journal")

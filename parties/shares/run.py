@@ -55,8 +55,8 @@ def server_with_state(
             server = ShareServer(name, vault, storage, policy=policy, clock=time.time)
             if server.began_anew and told is not None:
                 told(
-                    f"{name}: {state} lacks what this server released last, so it is an old copy or a new file. The server"
-                    " begins a new memory, and refuses every collection of before"
+                    f"{name}: {state} lacks something that this server released, so it is an old copy or"
+                    " a new file. The server begins a new memory, and refuses every collection of before"
                 )
             yield server
         finally:

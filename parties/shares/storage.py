@@ -14,6 +14,7 @@ tests/fault/test_share_kill_nine.py.
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,14 +24,14 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from localdp.errors import InvalidParameter, LocalDpError, StorageFailed
+from localdp.errors import InvalidParameter, StorageFailed
 from localdp.sharing.blocks import Mask, Positions, Rows, pack_positions, rows_from, unpack_positions
 from localdp.sharing.collection import MOST_PEOPLE, Collection
 from localdp.sharing.history import NOTHING_RELEASED, followed
 from localdp.sharing.storage import Holding, Job, Kept, Release, Upload
 from localdp.sharing.vault import Vault
-from parties import codec
-from parties.durable import failure, make_private, transaction
+from parties import codec, durable
+from parties.durable import make_private, transaction
 from parties.shares import old_state
 from parties.shares.messages import mask_from_wire, mask_to_wire
 from parties.shares.recent_rows import RecentRows
@@ -348,12 +349,6 @@ def _name(upload: int) -> bytes:
     return b"upload %d" % upload
 
 
-@contextmanager
-def storage_errors(path: Path | None = None) -> Iterator[None]:
-    """Whatever goes wrong with the file, as one error of ours."""
-    try:
-        yield
-    except LocalDpError:
-        raise
-    except (sqlite3.Error, OSError, OverflowError, ValueError, DecodeError) as error:
-        raise failure("the share server's state", path, error) from error
+storage_errors = functools.partial(
+    durable.storage_errors, "the share server's state", also=(ValueError, DecodeError)
+)

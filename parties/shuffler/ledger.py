@@ -27,7 +27,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.promised import Outlay, PromisedSums
 from localdp.cohorts import Cohort, Split
 from localdp.errors import InvalidParameter, StorageFailed
-from parties.durable import open_synced, transaction
+from parties.durable import add_column, open_synced, transaction
 
 _COLUMNS = "request, party, start, stop, seed, parts, part, epsilon_nanonats, delta_trillionths, reports"
 _LAYOUT = """
@@ -152,9 +152,7 @@ def _require_whole(file: sqlite3.Connection) -> None:
 def _complete(file: sqlite3.Connection) -> None:
     """Add what files of before do not have."""
     with transaction(file):
-        columns = {name for _, name, *_ in file.execute("PRAGMA table_info(promised)")}
-        if "reports" not in columns:
-            file.execute("ALTER TABLE promised ADD COLUMN reports BLOB")
+        add_column(file, "promised", "reports", "BLOB")
 
 
 @contextmanager

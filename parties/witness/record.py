@@ -14,11 +14,10 @@ Checked in tests/unit/parties/test_witness_record.py, and with kill -9 in tests/
 
 from __future__ import annotations
 
+import functools
 import os
-import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from localdp.errors import InvalidParameter, LocalDpError, PolicyRefused, StorageFailed
-from parties.durable import failure, make_private_directory, open_synced, transaction
+from parties.durable import make_private_directory, open_synced, storage_errors, transaction
 from parties.witness.heads import (
     KEY_BYTES,
     CountersignedHead,
@@ -205,11 +204,4 @@ def _require_there(path: Path, new: bool) -> None:
         )
 
 
-@contextmanager
-def _storage_errors(path: Path | None = None) -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.Error, OSError, OverflowError, ValueError, TypeError) as error:
-        if isinstance(error, LocalDpError):
-            raise
-        raise failure("the witness's record", path, error) from error
+_storage_errors = functools.partial(storage_errors, "the witness's record", also=(ValueError, TypeError))
