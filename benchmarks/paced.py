@@ -18,7 +18,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.experiments.population import made_up_people
 from localdp.oracles.local import LocalOracle
-from localdp.oracles.party import Party, Request
+from localdp.party.party import Party, Request
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomness.keystream import KeystreamSource
 from parties import codec

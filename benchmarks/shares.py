@@ -23,8 +23,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.cohorts import Cohort
 from localdp.experiments.population import dealt, made_up_people
-from localdp.oracles.party import Party
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
+from localdp.party.party import Party
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.lanes import LanedSource
 from localdp.sharing.blocks import ShareBlock

@@ -13,7 +13,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.cohorts import Cohort
 from localdp.domains import Records
-from localdp.oracles.party import Party, Request
+from localdp.party.party import Party, Request
 from localdp.randomizers.definition import LocalRandomizer
 from parties import codec
 from parties.agent.service import SERVICE_NAME, AgentService

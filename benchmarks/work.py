@@ -2,7 +2,7 @@
 
 A part of one person, the largest part that an agent makes in one piece, and one of a split, on a table of random
 values, made and kept, and what was kept sent again.  The time is the best of some runs, in units of what the cost model
-predicts for this machine (`localdp.oracles.cost`).  A ratio above 1 makes answers late, and one far below 1 makes them
+predicts for this machine (`localdp.party.cost`).  A ratio above 1 makes answers late, and one far below 1 makes them
 wait for nothing.  Time on the core counts, so that a busy machine does not; a charge waits for the disk as well, and
 reading a message is not waited for, so these may be far below.  Run with `python -m benchmarks.work`.
 """
@@ -21,8 +21,8 @@ from typing import TypeVar
 from benchmarks.work_cases import PEOPLE, SCHEMA, collections, draws, queries, table
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
-from localdp.oracles.cost import decode_seconds
-from localdp.oracles.party import Charged, Draw, Party, Request
+from localdp.party.cost import decode_seconds
+from localdp.party.party import Charged, Draw, Party, Request
 from localdp.queries.parser import _parsed
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery

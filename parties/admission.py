@@ -20,7 +20,7 @@ from typing import Any
 
 import grpc
 
-from localdp.oracles.policy import Policy
+from localdp.party.policy import Policy
 from parties.identity import peer_name
 from parties.observability.observer import Observer
 from parties.revocation import Revocations

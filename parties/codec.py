@@ -13,7 +13,7 @@ from localdp.accounting.remaining import STEPS, Step
 from localdp.cohorts import Cohort, Split
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.sharing.binding import Binding
 from localdp.sharing.collection import Collection, Contributor, Tier
 from localdp.sharing.encoding import Encoding, EncodingKind

@@ -26,7 +26,7 @@ from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, LocalDpError, MalformedReport
 from localdp.oracles.lr import cohorts_by_party
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.definition import Reports
 from localdp.sharing.collection import LONGEST_NAME, Collection, Contributor, operator_of
 from parties import codec

@@ -7,7 +7,8 @@ and not in what may be told to a caller.
 
 `write_atomically` is for results and pages: whole or not at all, and not synced unless told.
 
-Checked in tests/unit/parties/test_durable.py and tests/unit/report/test_report.py, and with kill -9 in tests/fault/.
+Checked in tests/unit/parties/test_durable.py and tests/unit/parties/report/test_report.py, and with kill -9 in
+tests/fault/.
 """
 
 from __future__ import annotations

@@ -37,10 +37,11 @@ from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, LocalDpError, Unreachable
 from localdp.experiments.keyring import Keyring
-from localdp.oracles.definition import Asked, AskedVector, StatisticalQueryOracle
+from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.plans import Plan
+from localdp.queries.asked import Asked, AskedVector
 from localdp.randomness.source import RandomSource
-from parties.command.state import State, require_replaceable, state_if_any, write_state
+from parties.addresses import State, require_replaceable, state_if_any, write_state
 from parties.federated.budgets import Budgets, by_amount, by_step
 from parties.federated.events import Event, Events
 from parties.federated.models import Sides, curator_ledger, oracle_on

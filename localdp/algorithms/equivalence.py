@@ -27,10 +27,11 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import CategoryDomain
 from localdp.errors import BudgetExhausted, InvalidParameter
-from localdp.oracles.definition import Asked, StatisticalQueryOracle
+from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import LROracle
 from localdp.oracles.sample_size import people_needed
+from localdp.queries.asked import Asked
 from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomness.source import WORD_RANGE, RandomSource
 

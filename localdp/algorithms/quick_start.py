@@ -24,10 +24,10 @@ from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
 from localdp.oracles.shared import InProcessShareServers, SharedOracle, default_tier
 from localdp.oracles.shuffled import ShuffledOracle, Shuffler
+from localdp.party.party import Party
+from localdp.party.policy import Policy
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource
 from localdp.sharing.share_server import ShareServer

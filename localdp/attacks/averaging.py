@@ -17,7 +17,7 @@ import numpy as np
 
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted
-from localdp.oracles.party import Party, Request
+from localdp.party.party import Party, Request
 from localdp.randomness.source import Bits
 
 

@@ -14,9 +14,10 @@ from collections.abc import Callable
 
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter
-from localdp.oracles.definition import Asked, StatisticalQueryOracle
+from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.lr import LROracle, tally_of
-from localdp.oracles.party import Request
+from localdp.party.party import Request
+from localdp.queries.asked import Asked
 
 OracleOf = Callable[[Cohort], StatisticalQueryOracle]
 

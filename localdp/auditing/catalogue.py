@@ -23,7 +23,6 @@ from localdp.randomizers.haar import HaarRanges
 from localdp.randomizers.hadamard import HadamardResponse
 from localdp.randomizers.hierarchy import HierarchicalRanges
 from localdp.randomizers.hybrid import HybridRandomizer
-from localdp.randomizers.inputs import require_between
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.local_hashing import OptimalLocalHashing
 from localdp.randomizers.local_laplace import LocalDiscreteLaplace
@@ -31,6 +30,7 @@ from localdp.randomizers.marginals import HadamardMarginals
 from localdp.randomizers.memoised import memoised_optimized_unary, memoised_symmetric_unary
 from localdp.randomizers.memoised_hashing import MemoisedHashing
 from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomizers.parts.inputs import require_between
 from localdp.randomizers.piecewise import PiecewiseRandomizer
 from localdp.randomizers.priv_unit import PrivUnit
 from localdp.randomizers.projective_geometry import ProjectiveGeometryResponse

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from localdp.errors import InvalidParameter
-from localdp.oracles import epoch, party
+from localdp.party import epoch, party
 from localdp.randomizers import memoised
 from localdp.randomness.enumerating import enumerate_law
 from localdp.randomness.source import WORD_RANGE, Bits, IntegerLaw, Integers, RandomSource, Words

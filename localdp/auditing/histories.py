@@ -35,9 +35,9 @@ from localdp.auditing.result import HistoryAudit, Input
 from localdp.cohorts import Cohort
 from localdp.domains import Ownership
 from localdp.errors import InvalidParameter, RequestExpired
-from localdp.oracles.party import Party, Request
-from localdp.oracles.policy import Policy
-from localdp.oracles.question import FINGERPRINTED
+from localdp.party.party import Party, Request
+from localdp.party.policy import Policy
+from localdp.party.question import FINGERPRINTED
 from localdp.randomizers.definition import Reports
 from localdp.randomizers.memoised import MemoisedUnary
 from localdp.randomizers.memoised_hashing import MemoisedHashing

@@ -19,7 +19,7 @@ from localdp.auditing.drawing import values_of
 from localdp.auditing.result import Input
 from localdp.domains import BitDomain, CategoryDomain, RealDomain, Records, Schema
 from localdp.domains.columns import Domain
-from localdp.oracles.question import FINGERPRINTED, MEANS
+from localdp.party.question import FINGERPRINTED, MEANS
 from localdp.randomizers.coordinate_sampling import CoordinateSampling
 from localdp.randomizers.marginals import HadamardMarginals
 from localdp.randomizers.priv_unit import PrivUnit

@@ -29,7 +29,7 @@ from localdp.auditing.events import Event, found_events
 from localdp.auditing.result import Audit, Input
 from localdp.errors import InvalidParameter
 from localdp.estimation.intervals import epsilon_lower_bound
-from localdp.randomizers.inputs import require_between
+from localdp.randomizers.parts.inputs import require_between
 from localdp.randomness.source import RandomSource
 
 FEWEST_TRIALS = 100

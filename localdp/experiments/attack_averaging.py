@@ -14,8 +14,8 @@ from localdp.attacks.subset_sums import guess_bound, random_bits, recovered
 from localdp.cohorts import Cohort
 from localdp.domains import BitDomain, Records, Schema
 from localdp.experiments.attack_results import Attack, Panel, Point, Range
-from localdp.oracles.party import Party, Request
-from localdp.oracles.policy import Policy
+from localdp.party.party import Party, Request
+from localdp.party.policy import Policy
 from localdp.randomizers.one_bit import binary_randomized_response
 from localdp.randomness.source import RandomSource
 

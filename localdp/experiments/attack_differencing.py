@@ -22,10 +22,10 @@ from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.lr import InProcessLROracle, LROracle
-from localdp.oracles.party import Party, Request
-from localdp.oracles.policy import Policy
 from localdp.oracles.shared import InProcessShareServers, SharedOracle, default_tier
 from localdp.oracles.shuffler import DEFAULT_DELTA, Shuffler
+from localdp.party.party import Party, Request
+from localdp.party.policy import Policy
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomness.source import RandomSource
 from localdp.sharing.collection import COLLECTION_ID_BYTES, Collection

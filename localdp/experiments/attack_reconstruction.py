@@ -29,8 +29,8 @@ from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
+from localdp.party.party import Party
+from localdp.party.policy import Policy
 from localdp.randomizers.definition import Floats
 from localdp.randomness.rounded_gaussian import RoundedGaussian
 from localdp.randomness.source import Bits, RandomSource

@@ -45,8 +45,9 @@ from localdp.algorithms.tables import numbers_for_prediction
 from localdp.domains import CategoryDomain, Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.experiments.outlook import Outlook, outlook_of
-from localdp.oracles.definition import Answer, Cost, StatisticalQueryOracle, VectorAnswer, checked_plan
+from localdp.oracles.definition import Answer, Cost, StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.exact import ExactOracle
+from localdp.queries.asked import checked_plan
 from localdp.queries.statistical import StatisticalQuery
 
 LEARNERS: dict[str, type[Learner]] = {

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from localdp.cohorts import Asked, Cohort
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
 from localdp.errors import InvalidParameter
-from localdp.oracles.party import Draw, Party, Request, Shares
-from localdp.oracles.question import Question
+from localdp.party.party import Draw, Party, Request, Shares
+from localdp.party.question import Question
 from localdp.queries.encoded import Query, encoded
 from localdp.randomizers.definition import Estimate, Frequencies, Reports, TalliedRandomizer, Values
 from localdp.randomizers.marginals import MarginalEstimates

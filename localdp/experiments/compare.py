@@ -37,11 +37,11 @@ from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle, LROracle
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
 from localdp.oracles.shared import InProcessShareServers, SharedOracle, default_tier
 from localdp.oracles.shuffled import ShuffledOracle
 from localdp.oracles.shuffler import DEFAULT_DELTA, Mixer, Promise, Shuffler
+from localdp.party.party import Party
+from localdp.party.policy import Policy
 from localdp.randomizers.definition import Floats
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.noise_plans import NoisePlan, ServerNoise

@@ -24,8 +24,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, LocalDpError
 from localdp.oracles.lr import PEOPLE_PER_PART, InProcessLROracle, cohorts_by_party, refusals_of
-from localdp.oracles.party import Draw, Party, Request
 from localdp.oracles.shared import InProcessShareServers
+from localdp.party.party import Draw, Party, Request
 from localdp.randomizers.definition import Reports
 from localdp.randomness.source import RandomSource
 from localdp.sharing.collection import Collection

@@ -13,15 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from localdp.oracles.around import OracleAround
-from localdp.oracles.definition import (
-    Answer,
-    Asked,
-    AskedVector,
-    Cost,
-    StatisticalQueryOracle,
-    VectorAnswer,
-)
+from localdp.oracles.definition import Answer, Cost, StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.plans import Plan
+from localdp.queries.asked import Asked, AskedVector
 
 
 @dataclass(frozen=True, slots=True)

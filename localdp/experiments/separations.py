@@ -37,7 +37,7 @@ from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from localdp.randomizers.marginals import parity_masks
 from localdp.randomness.source import RandomSource
 

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.domains import Schema
-from localdp.oracles.definition import Asked, AskedVector, Cost, StatisticalQueryOracle
+from localdp.oracles.definition import Cost, StatisticalQueryOracle
 from localdp.oracles.lr import LROracle
 from localdp.oracles.plans import Plan
+from localdp.queries.asked import Asked, AskedVector
 
 
 class OracleAround:

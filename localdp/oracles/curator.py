@@ -22,19 +22,9 @@ from localdp.accounting.ledger import Charge, Ledger, MemoryLedger
 from localdp.cohorts import Cohort
 from localdp.domains import Records, Schema
 from localdp.framing import digest
-from localdp.oracles.definition import (
-    Account,
-    Answer,
-    Asked,
-    AskedVector,
-    Cost,
-    Rounds,
-    VectorAnswer,
-    checked_plan,
-    checked_round,
-    checked_vectors,
-)
+from localdp.oracles.definition import Account, Answer, Cost, Rounds, VectorAnswer
 from localdp.oracles.plans import Plan, PlannedQuery
+from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
 from localdp.queries.encoded import Query, encoded_sums, encoding_of, entries_of, means_of, unit_of
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery

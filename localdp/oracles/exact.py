@@ -9,19 +9,9 @@ import numpy as np
 from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records, Schema
-from localdp.oracles.definition import (
-    Account,
-    Answer,
-    Asked,
-    AskedVector,
-    Cost,
-    Rounds,
-    VectorAnswer,
-    checked_plan,
-    checked_round,
-    checked_vectors,
-)
+from localdp.oracles.definition import Account, Answer, Cost, Rounds, VectorAnswer
 from localdp.oracles.plans import Plan, PlannedQuery
+from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
 from localdp.queries.encoded import GRID, blocks, encoded_sums, encoding_of, entries_of, means_of
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery

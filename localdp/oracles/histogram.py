@@ -22,7 +22,7 @@ from localdp.cohorts import Cohort
 from localdp.domains import CategoryDomain, Domain, IntegerDomain, Schema
 from localdp.errors import InvalidParameter, SignalTooWeak
 from localdp.oracles.lr import LROracle, tally_of
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.queries.expressions import Cells, Column, Expression, Nearest, Which
 from localdp.queries.text import to_text
 from localdp.queries.vector_query import VectorQuery

@@ -20,20 +20,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import LARGEST_SPLIT, SEED_BYTES, Cohort, Split
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter
-from localdp.oracles.definition import (
-    Account,
-    Answer,
-    Asked,
-    AskedVector,
-    Cost,
-    Rounds,
-    VectorAnswer,
-    checked_plan,
-    checked_round,
-    checked_vectors,
-)
+from localdp.oracles.definition import Account, Answer, Cost, Rounds, VectorAnswer
 from localdp.oracles.lr import LROracle, tally_of
-from localdp.oracles.party import Request
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.oracles.slots import (
     Slot,
@@ -44,6 +32,8 @@ from localdp.oracles.slots import (
     vector_answer,
     vector_slot,
 )
+from localdp.party.party import Request
+from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
 from localdp.queries.encoded import Query, entries_of
 from localdp.randomizers.definition import Tally
 from localdp.randomness.source import RandomSource

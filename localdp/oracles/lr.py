@@ -20,7 +20,7 @@ from typing import Protocol
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, LocalDpError, UnknownIndex, said_by
-from localdp.oracles.party import Party, Request
+from localdp.party.party import Party, Request
 from localdp.randomizers.definition import Reports, TalliedRandomizer, Tally
 from localdp.sharing.collection import Contributor
 

@@ -25,7 +25,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.promised import TRILLION, trillionths_above
 from localdp.accounting.shuffling import FEWEST_PEOPLE, MOST_PEOPLE, Randomizer, Shuffled
 from localdp.errors import InvalidParameter, PolicyRefused, TooFewReports
-from localdp.oracles.question import MEMOISED
+from localdp.party.question import MEMOISED
 from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing.collection import operator_of

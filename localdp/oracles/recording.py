@@ -17,15 +17,8 @@ import numpy as np
 
 from localdp.errors import InvalidParameter, QueryRefused
 from localdp.oracles.around import OracleAround
-from localdp.oracles.definition import (
-    Answer,
-    Asked,
-    AskedVector,
-    StatisticalQueryOracle,
-    VectorAnswer,
-    checked_round,
-    checked_vectors,
-)
+from localdp.oracles.definition import Answer, StatisticalQueryOracle, VectorAnswer
+from localdp.queries.asked import Asked, AskedVector, checked_round, checked_vectors
 
 AnyAnswer = Answer | VectorAnswer
 

@@ -24,21 +24,11 @@ from localdp.errors import (
 )
 from localdp.oracles.collecting import PASSING, RoundOfCollections, ShareServers, Sums, given_up
 from localdp.oracles.curator import planned_sum, sum_answer, sums_answer
-from localdp.oracles.definition import (
-    Account,
-    Answer,
-    Asked,
-    AskedVector,
-    Cost,
-    Rounds,
-    VectorAnswer,
-    checked_plan,
-    checked_round,
-    checked_vectors,
-)
+from localdp.oracles.definition import Account, Answer, Cost, Rounds, VectorAnswer
 from localdp.oracles.lr import cohorts_by_party, refusals_of, require_granted
-from localdp.oracles.party import Party
 from localdp.oracles.plans import Plan
+from localdp.party.party import Party
+from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
 from localdp.queries.encoded import Query, encoding_of
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery

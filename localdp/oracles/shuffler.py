@@ -39,9 +39,9 @@ from localdp.framing import digest
 from localdp.oracles.around import ReportsAround
 from localdp.oracles.lr import LROracle, cohorts_by_party
 from localdp.oracles.mixing import mixed_reports
-from localdp.oracles.party import Request
 from localdp.oracles.promise import DEFAULT_DELTA, SMALLEST_DELTA, Promise
-from localdp.oracles.question import Question
+from localdp.party.party import Request
+from localdp.party.question import Question
 from localdp.randomizers.definition import Reports
 from localdp.randomness.keys import KEY_BYTES, derive_key
 from localdp.randomness.keystream import KeystreamSource

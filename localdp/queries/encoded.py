@@ -29,7 +29,7 @@ from localdp.errors import InvalidParameter
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.marginals import parity_masks
-from localdp.randomizers.walsh import parity, walsh_hadamard
+from localdp.randomizers.parts.walsh import parity, walsh_hadamard
 from localdp.sharing.encoding import Encoding
 
 GRID = 1 << 16  # resolution on which a number between 0 and 1, or between -1 and 1, is encoded

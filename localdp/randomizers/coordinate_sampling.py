@@ -22,9 +22,15 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
-from localdp.randomizers.inputs import require_between, require_own
 from localdp.randomizers.one_bit import OneBitRandomizer
-from localdp.randomizers.packing import Unsigned, bits_below, pack_integers, unpack_integers, unsigned_type
+from localdp.randomizers.parts.inputs import require_between, require_own
+from localdp.randomizers.parts.packing import (
+    Unsigned,
+    bits_below,
+    pack_integers,
+    unpack_integers,
+    unsigned_type,
+)
 from localdp.randomness.source import WORD_RANGE, RandomSource
 
 LARGEST_DIMENSION = 1 << 20

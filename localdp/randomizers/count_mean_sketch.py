@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, Values
-from localdp.randomizers.inputs import require_between, require_own
-from localdp.randomizers.labelled_bits import (
+from localdp.randomizers.parts.inputs import require_between, require_own
+from localdp.randomizers.parts.labelled_bits import (
     LARGEST_TABLE,
     column_sums,
     label_bits,
@@ -39,10 +39,10 @@ from localdp.randomizers.labelled_bits import (
     pack_labelled,
     unpack_labelled,
 )
-from localdp.randomizers.packing import pack_integers, unpack_integers
-from localdp.randomizers.thresholds import keep_threshold
-from localdp.randomizers.universal_hash import bucket_of, checked_fingerprints, family_seeds
-from localdp.randomizers.walsh import parity, transform_columns
+from localdp.randomizers.parts.packing import pack_integers, unpack_integers
+from localdp.randomizers.parts.thresholds import keep_threshold
+from localdp.randomizers.parts.universal_hash import bucket_of, checked_fingerprints, family_seeds
+from localdp.randomizers.parts.walsh import parity, transform_columns
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource, Words
 
 _HALF = WORD_RANGE // 2

@@ -28,8 +28,8 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, Values
-from localdp.randomizers.inputs import checked_inputs, input_counts, require_between, require_own
-from localdp.randomizers.packing import (
+from localdp.randomizers.parts.inputs import checked_inputs, input_counts, require_between, require_own
+from localdp.randomizers.parts.packing import (
     Unsigned,
     bits_below,
     count_integers,

@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import MalformedReport
 from localdp.randomizers.definition import Floats, Reports, Tally, Values
-from localdp.randomizers.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.range_estimates import RangeEstimates
+from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
+from localdp.randomizers.parts.range_estimates import RangeEstimates
 from localdp.randomizers.unary import OptimizedUnaryEncoding, column_sums
 from localdp.randomness.source import Integers, RandomSource
 

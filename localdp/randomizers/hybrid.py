@@ -23,10 +23,16 @@ import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.randomizers.definition import Estimate, Reports, Tally, Values
-from localdp.randomizers.inputs import checked_inputs, require_own
-from localdp.randomizers.mean_estimates import QuadraticVariance, debiased_moments, power_sums
 from localdp.randomizers.one_bit import OneBitRandomizer
-from localdp.randomizers.packing import Unsigned, bits_below, pack_integers, unpack_integers, unsigned_type
+from localdp.randomizers.parts.inputs import checked_inputs, require_own
+from localdp.randomizers.parts.mean_estimates import QuadraticVariance, debiased_moments, power_sums
+from localdp.randomizers.parts.packing import (
+    Unsigned,
+    bits_below,
+    pack_integers,
+    unpack_integers,
+    unsigned_type,
+)
 from localdp.randomizers.piecewise import PiecewiseRandomizer
 from localdp.randomness.enclosures import exp_enclosure
 from localdp.randomness.source import WORD_BITS, WORD_RANGE, RandomSource

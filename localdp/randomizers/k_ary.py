@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
-from localdp.randomizers.inputs import checked_inputs, input_counts, require_between, require_own
-from localdp.randomizers.packing import (
+from localdp.randomizers.parts.inputs import checked_inputs, input_counts, require_between, require_own
+from localdp.randomizers.parts.packing import (
     Unsigned,
     bits_below,
     count_integers,
@@ -34,8 +34,8 @@ from localdp.randomizers.packing import (
     unpack_integers,
     unsigned_type,
 )
-from localdp.randomizers.pure_protocol import Support
-from localdp.randomizers.thresholds import keep_threshold
+from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomness.source import WORD_RANGE, RandomSource
 
 MOST_INPUTS = 1 << 32

@@ -26,11 +26,11 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Frequencies, Reports, Values
-from localdp.randomizers.inputs import require_between
-from localdp.randomizers.packing import bits_below, pack_integers, packed_size, unpack_integers
-from localdp.randomizers.pure_protocol import Support
-from localdp.randomizers.thresholds import keep_threshold
-from localdp.randomizers.universal_hash import HASH_RANGE, bucket_of, checked_fingerprints, hash_words
+from localdp.randomizers.parts.inputs import require_between
+from localdp.randomizers.parts.packing import bits_below, pack_integers, packed_size, unpack_integers
+from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.thresholds import keep_threshold
+from localdp.randomizers.parts.universal_hash import HASH_RANGE, bucket_of, checked_fingerprints, hash_words
 from localdp.randomness.enclosures import exp_enclosure
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource, Words
 

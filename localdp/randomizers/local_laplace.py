@@ -33,8 +33,14 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Estimate, Reports, Tally, Values
-from localdp.randomizers.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.packing import Unsigned, bits_below, pack_integers, unpack_integers, unsigned_type
+from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
+from localdp.randomizers.parts.packing import (
+    Unsigned,
+    bits_below,
+    pack_integers,
+    unpack_integers,
+    unsigned_type,
+)
 from localdp.randomness.geometric import exp_powers
 from localdp.randomness.source import WORD_BITS, WORD_RANGE, IntegerLaw, RandomSource
 

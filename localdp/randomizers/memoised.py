@@ -42,8 +42,8 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import LocalRandomizer, Reports, Values
-from localdp.randomizers.inputs import checked_inputs, require_between
-from localdp.randomizers.pure_protocol import Support
+from localdp.randomizers.parts.inputs import checked_inputs, require_between
+from localdp.randomizers.parts.pure_protocol import Support
 from localdp.randomizers.unary import (
     MOST_INPUTS,
     OptimizedUnaryEncoding,

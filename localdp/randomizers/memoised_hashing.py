@@ -32,8 +32,8 @@ from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Frequencies, Reports, Values
 from localdp.randomizers.local_hashing import REPORT, OptimalLocalHashing
 from localdp.randomizers.memoised import PermanentCoins, exceeds_nowhere, smallest
-from localdp.randomizers.pure_protocol import Support
-from localdp.randomizers.universal_hash import bucket_of, checked_fingerprints
+from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.universal_hash import bucket_of, checked_fingerprints
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
 
 MOST_BUCKETS_TRIED = 1 << 12

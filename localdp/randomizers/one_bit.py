@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.definition import Estimate, Reports, Tally, Values
-from localdp.randomizers.thresholds import keep_threshold
+from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomness.source import WORD_RANGE, Bits, RandomSource
 
 LARGEST_RESOLUTION = 1 << 20

@@ -22,10 +22,10 @@ from fractions import Fraction
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.randomizers.definition import Estimate, Reports, Tally, Values
-from localdp.randomizers.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.mean_estimates import debiased_moments, power_sums
-from localdp.randomizers.packing import Unsigned, bits_below, pack_integers, unpack_integers
-from localdp.randomizers.window_law import WindowLaw
+from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
+from localdp.randomizers.parts.mean_estimates import debiased_moments, power_sums
+from localdp.randomizers.parts.packing import Unsigned, bits_below, pack_integers, unpack_integers
+from localdp.randomizers.parts.window_law import WindowLaw
 from localdp.randomness.enclosures import exp_enclosure
 from localdp.randomness.source import RandomSource
 

@@ -34,12 +34,12 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, Values
-from localdp.randomizers.inputs import require_between, require_own
-from localdp.randomizers.near_scores import NearScores, best_near
-from localdp.randomizers.order_statistics import places_of_ranks
-from localdp.randomizers.packing import bits_below, pack_integers, packed_size, unpack_integers
-from localdp.randomizers.public_normals import PublicScores, Singles, public_normals
-from localdp.randomizers.thresholds import keep_threshold
+from localdp.randomizers.parts.inputs import require_between, require_own
+from localdp.randomizers.parts.near_scores import NearScores, best_near
+from localdp.randomizers.parts.order_statistics import places_of_ranks
+from localdp.randomizers.parts.packing import bits_below, pack_integers, packed_size, unpack_integers
+from localdp.randomizers.parts.public_normals import PublicScores, Singles, public_normals
+from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomness.source import WORD_BITS, WORD_RANGE, Bits, Integers, RandomSource, Words
 
 LARGEST_DIMENSION = 1 << 16

@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.correlation import correlate
 from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
-from localdp.randomizers.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.packing import bits_below, pack_integers, unpack_integers
-from localdp.randomizers.pure_protocol import Support
-from localdp.randomizers.singer import LARGEST_POINTS, Geometry, difference_set, prime_factors
-from localdp.randomizers.thresholds import keep_threshold
+from localdp.randomizers.parts.correlation import correlate
+from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
+from localdp.randomizers.parts.packing import bits_below, pack_integers, unpack_integers
+from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.singer import LARGEST_POINTS, Geometry, difference_set, prime_factors
+from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomness.source import WORD_RANGE, RandomSource
 
 LARGEST_INPUTS = LARGEST_POINTS - 1  # PG(21, 2) has as many points

@@ -32,8 +32,8 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, Values
-from localdp.randomizers.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.labelled_bits import (
+from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
+from localdp.randomizers.parts.labelled_bits import (
     LARGEST_TABLE,
     column_sums,
     label_bits,
@@ -42,9 +42,9 @@ from localdp.randomizers.labelled_bits import (
     pack_labelled,
     unpack_labelled,
 )
-from localdp.randomizers.pure_protocol import Support
-from localdp.randomizers.thresholds import keep_threshold
-from localdp.randomizers.universal_hash import bucket_of, checked_fingerprints, family_seeds
+from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.thresholds import keep_threshold
+from localdp.randomizers.parts.universal_hash import bucket_of, checked_fingerprints, family_seeds
 from localdp.randomness.source import WORD_RANGE, Bits, RandomSource, Words
 
 LARGEST_WIDTH = 1 << 16

@@ -35,11 +35,11 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
-from localdp.randomizers.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.packing import pack_integers, unpack_integers
-from localdp.randomizers.pure_protocol import Support
-from localdp.randomizers.thresholds import keep_threshold
-from localdp.randomizers.walsh import parity, walsh_hadamard
+from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
+from localdp.randomizers.parts.packing import pack_integers, unpack_integers
+from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.thresholds import keep_threshold
+from localdp.randomizers.parts.walsh import parity, walsh_hadamard
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
 
 LARGEST_INPUTS = 1 << 20

@@ -29,11 +29,11 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
-from localdp.randomizers.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.packing import Unsigned, bits_below, pack_integers, unpack_integers
-from localdp.randomizers.pure_protocol import Support
-from localdp.randomizers.subsets import bitmaps_of, drawn_bitmaps, drawn_items, items_of
-from localdp.randomizers.thresholds import keep_threshold
+from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
+from localdp.randomizers.parts.packing import Unsigned, bits_below, pack_integers, unpack_integers
+from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.subsets import bitmaps_of, drawn_bitmaps, drawn_items, items_of
+from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomizers.unary import column_sums
 from localdp.randomness.source import WORD_RANGE, RandomSource
 

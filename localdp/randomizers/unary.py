@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
-from localdp.randomizers.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.one_bit import flip_threshold
-from localdp.randomizers.pure_protocol import Support
+from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
+from localdp.randomizers.parts.pure_protocol import Support
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
 from localdp.randomness.stream import StreamSource
 

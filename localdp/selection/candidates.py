@@ -22,9 +22,9 @@ from typing import Any
 from localdp.accounting.epsilon import Epsilon
 from localdp.randomizers.definition import FrequencyRandomizer
 from localdp.randomizers.hadamard import HadamardResponse
-from localdp.randomizers.inputs import require_between
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.local_hashing import OptimalLocalHashing, nearest_buckets
+from localdp.randomizers.parts.inputs import require_between
 from localdp.randomizers.projective_geometry import LARGEST_INPUTS, ProjectiveGeometryResponse, geometries
 from localdp.randomizers.recursive_hadamard import LARGEST_BITS, RecursiveHadamardResponse
 from localdp.randomizers.subset_selection import SubsetSelection

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.inputs import require_between
+from localdp.randomizers.parts.inputs import require_between
 from localdp.randomness.source import WORD_RANGE
 
 Target = Literal["distribution", "heavy"]

@@ -17,7 +17,7 @@ overwritten: some of it whenever something is kept, at least as much as that, an
 step takes long, however much is kept and goes at once (`parties.agent.pieces`).  Everything here runs on the agent's
 worker thread.
 
-Checked in tests/unit/parties/test_kept_answers.py.
+Checked in tests/unit/parties/agent/test_kept_answers.py.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ import numpy as np
 
 from localdp.cohorts import Asked, Cohort, Listed, Split
 from localdp.errors import RequestExpired
-from localdp.oracles.epoch import Epoch
-from localdp.oracles.party import Draw, Shares
+from localdp.party.epoch import Epoch
+from localdp.party.party import Draw, Shares
 from localdp.randomizers.definition import LocalRandomizer, Values
 from localdp.sharing.blocks import ShareBlock
 from parties.agent.pieces import Codec, Pieces, lay_out

@@ -5,7 +5,7 @@ whether one of them is outside of its domain.  The process hands over what `Prep
 the records stand in their copy on the disk.  It is one process for both ways: when a second one starts would tell when the
 first was done.  Only one that dies, because the table is larger than the memory, is followed by another.
 
-Checked in tests/unit/parties/test_publishing_apart.py.
+Checked in tests/unit/parties/agent/test_publishing_apart.py.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ The epoch that was open has ended: what was asked before is answered neither wit
 A restore puts keys, ledger and mark in place in this order, each whole.  Cut off in between, it leaves a ledger that
 its mark refuses, and can be done again.
 
-Checked in tests/unit/parties/test_backup.py and tests/fault/test_ledger_accidents.py.
+Checked in tests/unit/parties/agent/test_backup.py and tests/fault/test_ledger_accidents.py.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 | weekly monday 03:00 | every Monday at three |
 | monthly 1 03:00 | on the first of every month (1 to 28) at three |
 
-The times are public: they depend on the clock and on nothing else.  Checked in tests/unit/parties/test_calendar.py.
+The times are public: they depend on the clock and on nothing else.  Checked in tests/unit/parties/agent/test_calendar.py.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ What says nothing is refused, unless the schema says what it is read as (`missin
 Spaces around a truth or a number do not count.  Nothing is guessed from the other cells of a column: the same text means
 the same wherever it stands.  Every different text of a column is understood once: a column of a million cells has few.
 
-Checked in tests/unit/parties/test_csv.py and tests/unit/parties/test_missing_cells.py.
+Checked in tests/unit/parties/agent/test_csv.py and tests/unit/parties/agent/test_missing_cells.py.
 """
 
 from __future__ import annotations

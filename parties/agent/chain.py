@@ -7,7 +7,7 @@ for.
 
 The file says what it is: SQLite's application number, and the version of the layout.
 
-Checked in tests/unit/parties/test_ledger_chain.py.
+Checked in tests/unit/parties/agent/test_ledger_chain.py.
 """
 
 from __future__ import annotations

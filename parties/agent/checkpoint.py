@@ -4,7 +4,7 @@ The sums are compressed in a table of their own; their digest is an entry of the
 are of another entry are not believed, and everything is added up from the start.  One is written when adding up what came
 after the last one would take about a second (`MOST_STEPS`), and when a ledger is closed.
 
-Checked in tests/unit/parties/test_ledger_checkpoint.py and tests/fault/test_ledger_accidents.py.
+Checked in tests/unit/parties/agent/test_ledger_checkpoint.py and tests/fault/test_ledger_accidents.py.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ log = "info"                   # off, error, warning (if not given), info, debug
 metrics = "127.0.0.1:9464"     # where Prometheus reads; nowhere, if not given
 ```
 
-Checked in tests/unit/parties/test_agent_config.py.
+Checked in tests/unit/parties/agent/test_agent_config.py.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Schema
 from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter
-from localdp.oracles.policy import Policy
+from localdp.party.policy import Policy
 from localdp.sharing.collection import operator_of
 from parties.agent.answers import Keeping
 from parties.agent.calendar import Calendar

@@ -8,7 +8,7 @@ signed by another copy of this agent, or by a newer state than this one: from th
 The witness's key is written into the ledger with the first head that it signs.  A witness with another key is refused,
 unless the owner names it: one that was begun anew would know nothing of old copies.
 
-Checked in tests/unit/parties/test_ledger_witness.py.
+Checked in tests/unit/parties/agent/test_ledger_witness.py.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ then hold commas, line breaks and doubled quotes.  What the cells mean is said i
 pyarrow only cuts the file into cells, where it makes of it what the standard library would.  What it refuses, or has a
 doubt about, is read by the standard library, whose word is the last, and whose refusals have the number of the line.
 
-Checked in tests/unit/parties/test_csv.py, both ways, on hostile files and on random ones.
+Checked in tests/unit/parties/agent/test_csv.py, both ways, on hostile files and on random ones.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ CSV is read with the standard library alone (`parties.agent.csv_table`); pyarrow
 and makes CSV quicker.  Which column of the table is which, and what an empty cell is read as, is declared with the schema
 (`parties.agent.declared`).  A refusal names the file, the column and the line or row, never a value.
 
-Checked in tests/unit/parties/test_agent_data.py, tests/unit/parties/test_csv.py and
-tests/unit/parties/test_missing_cells.py.
+Checked in tests/unit/parties/agent/test_agent_data.py, tests/unit/parties/agent/test_csv.py and
+tests/unit/parties/agent/test_missing_cells.py.
 """
 
 from __future__ import annotations

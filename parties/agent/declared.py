@@ -13,7 +13,7 @@ stay = { kind = "integer", low = 0, high = 61, column = "Length of stay", missin
 The first line of this is the `Schema`: public, compared between parties, sent over the wire.  The others are instructions
 to whoever reads the table, and stay there.  Agents, experiments and federations all read schemas here.
 
-Checked in tests/unit/parties/test_declared.py.
+Checked in tests/unit/parties/agent/test_declared.py.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The desk knows callers, seconds and limits, and neither a party nor a record.
 
-Checked in tests/unit/parties/test_agent_work.py.
+Checked in tests/unit/parties/agent/test_agent_work.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import grpc
 from google.protobuf.message import Message
 
-from localdp.oracles.cost import decode_seconds
+from localdp.party.cost import decode_seconds
 from parties.agent.plan import Plan
 from parties.agent.scheduler import FairWorker, slot_seconds
 from parties.agent.undecoded import decoded

@@ -3,7 +3,7 @@
 An entry is written as one line of canonical JSON: sorted keys, no spaces, ASCII.  So its owner can read it with any tool,
 its bytes are a function of what it says, and the register that is signed (`parties.agent.register`) says the same.
 
-Checked in tests/unit/parties/test_ledger_entries.py.
+Checked in tests/unit/parties/agent/test_ledger_entries.py.
 """
 
 from __future__ import annotations

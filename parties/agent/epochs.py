@@ -8,7 +8,7 @@ is refused.
 To publish: the copy is written and synced (`Prepared`), then the ledger opens the epoch (from here on it is open), then
 other copies go.  A crash in between leaves a copy too many, which goes with the next publication or start.
 
-Checked in tests/unit/parties/test_publishing.py, and with kill -9 in tests/fault/.
+Checked in tests/unit/parties/agent/test_publishing.py, and with kill -9 in tests/fault/.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 
 from localdp.domains import Ownership, Records, Schema
 from localdp.errors import Busy, LocalDpError, StorageFailed
-from localdp.oracles.epoch import IDENTIFIER_BYTES, Epoch
+from localdp.party.epoch import IDENTIFIER_BYTES, Epoch
 from parties.agent.chain import VERSION, OpenedEpoch, entry_of, open_read_only, version_of
 from parties.agent.entries import EpochEnded, EpochOpened
 from parties.agent.people import Numbers

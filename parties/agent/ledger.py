@@ -22,8 +22,9 @@ clock or with the last stamp, whichever is later, so turning the clock back does
 it forward begins the next day early, once: from then on that day lasts until the clock has come to its end.  An epoch says
 beside its stamp what the clock said, if that was less: a calendar goes by it.
 
-Checked by tests/contract/test_ledger.py, tests/unit/parties/test_sqlite_ledger.py, tests/unit/parties/test_day_budget.py,
-tests/unit/parties/test_ledger_epochs.py and tests/fault/test_ledger_accidents.py.
+Checked by tests/contract/test_ledger.py, tests/unit/parties/agent/test_sqlite_ledger.py,
+tests/unit/parties/agent/test_day_budget.py, tests/unit/parties/agent/test_ledger_epochs.py and
+tests/fault/test_ledger_accidents.py.
 """
 
 from __future__ import annotations

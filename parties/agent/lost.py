@@ -25,7 +25,7 @@ or its ledger parts from the backup without a restore.  Then the owner must decl
 charged since they parted, or all that it ever did if its ledger is gone.  An old copy that went on from what the backup
 has, or whose ledger is gone and whose total is above the backup's, looks like the newest: only a witness can tell.
 
-Checked in tests/unit/parties/test_backup.py and tests/fault/test_ledger_accidents.py.
+Checked in tests/unit/parties/agent/test_backup.py and tests/fault/test_ledger_accidents.py.
 """
 
 from __future__ import annotations

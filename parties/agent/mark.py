@@ -9,7 +9,7 @@ one: `parties.agent.lost` says what a restore makes of them.
 
 Two slots are written in turn, each with a keyed digest, far enough apart for no write to tear both.
 
-Checked in tests/unit/parties/test_ledger_mark.py and tests/fault/test_ledger_accidents.py.
+Checked in tests/unit/parties/agent/test_ledger_mark.py and tests/fault/test_ledger_accidents.py.
 """
 
 from __future__ import annotations

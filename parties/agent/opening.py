@@ -4,7 +4,7 @@ A ledger is made only where neither it nor a mark is.  A ledger whose mark is mi
 entries: they may have stood in a log that was not copied.  The mark is made before the ledger is, so a crash in between
 leaves nothing to explain.
 
-Checked in tests/unit/parties/test_ledger_mark.py, test_ledger_upgrade.py and test_ledger_witness.py there.
+Checked in tests/unit/parties/agent/test_ledger_mark.py, test_ledger_upgrade.py and test_ledger_witness.py there.
 """
 
 from __future__ import annotations

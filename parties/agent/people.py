@@ -15,7 +15,7 @@ next start.
 Where the table has no column that says whose row it is, places are all there is; then a table is not read again once
 somebody was charged, unless the owner vouches that rows keep their places (`fixed_order`).
 
-Checked in tests/unit/parties/test_people.py and tests/unit/parties/test_whose_budgets.py.
+Checked in tests/unit/parties/agent/test_people.py and tests/unit/parties/agent/test_whose_budgets.py.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ row, and so from what was asked, and never from a value.
 Versions before wrote pieces of any size.  They are read as they are; `widest`, in `answers`, says how far back one that
 meets somebody may begin.
 
-Checked in tests/unit/parties/test_kept_answers.py.
+Checked in tests/unit/parties/agent/test_kept_answers.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.cohorts import LARGEST_INDEX, Asked, Cohort, Split
-from localdp.oracles.cost_of_keeping import CHUNK_BYTES, CHUNK_PEOPLE
+from localdp.party.cost_of_keeping import CHUNK_BYTES, CHUNK_PEOPLE
 from localdp.randomizers.definition import Values
 from parties.durable import add_column
 

@@ -4,7 +4,7 @@ A part is made in one piece, so it is cut by predicted time and by the size of i
 function of request and cohort alone, on every machine: an answer that was cut off is sent again in the very same
 messages.
 
-Checked in tests/unit/parties/test_plan.py.
+Checked in tests/unit/parties/agent/test_plan.py.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.oracles.cost import Work, charge_seconds, sampling_work
-from localdp.oracles.cost_of_draws import draw_work
-from localdp.oracles.cost_of_keeping import inputs_work, reports_work
-from localdp.oracles.cost_of_queries import fingerprint_work, query_work
-from localdp.oracles.cost_of_shares import Way, share_work
-from localdp.oracles.definition import checked_plan
-from localdp.oracles.party import Request
-from localdp.oracles.question import FINGERPRINTED, Question
+from localdp.party.cost import Work, charge_seconds, sampling_work
+from localdp.party.cost_of_draws import draw_work
+from localdp.party.cost_of_keeping import inputs_work, reports_work
+from localdp.party.cost_of_queries import fingerprint_work, query_work
+from localdp.party.cost_of_shares import Way, share_work
+from localdp.party.party import Request
+from localdp.party.question import FINGERPRINTED, Question
+from localdp.queries.asked import checked_plan
 from localdp.sharing.collection import Collection
 from localdp.sharing.prio3.batch.engine import can_compile
 from localdp.sharing.prio3_tier import Prio3Tier

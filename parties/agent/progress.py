@@ -4,7 +4,7 @@ gRPC holds a message until its reader takes it, for ever.  After `seconds` witho
 its place goes to others; the caller's own place stays taken until it reads the rest or goes, because so long gRPC
 holds what was sent.
 
-Checked in tests/unit/parties/test_agent_work.py and tests/integration/test_load.py.
+Checked in tests/unit/parties/agent/test_agent_work.py and tests/integration/test_load.py.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ be compared by it, and an auditor who kept the older one sees that the newer goe
 
 Exports of the first version, which had charges alone, are still verified.
 
-Checked in tests/unit/parties/test_register.py.
+Checked in tests/unit/parties/agent/test_register.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 However many requests there were, an agent keeps what it knows of the latest, by bytes; of any other it reads the charges
 again, by an index.  What is read is what is booked: entries after the last one that was booked do not count yet.
 
-Checked in tests/unit/parties/test_ledger_memory.py.
+Checked in tests/unit/parties/agent/test_ledger_memory.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Counted beside the chain, in the same transaction as the charge: it bounds what is kept, and says nothing of budgets.  A
 ledger of before begins with 0.
 
-Checked in tests/unit/parties/test_ledger_epochs.py.
+Checked in tests/unit/parties/agent/test_ledger_epochs.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A real agent from its configuration: it listens, it dials, or both, and enters epochs as its owner's calendar says.
 
-Checked in tests/integration/test_tls.py and test_relay.py; the calendar in tests/unit/parties/test_open_epochs.py and
+Checked in tests/integration/test_tls.py and test_relay.py; the calendar in tests/unit/parties/agent/test_open_epochs.py and
 test_publishing_apart.py there.
 """
 

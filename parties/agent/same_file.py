@@ -5,7 +5,7 @@ the files are known by device and number when they are opened, and compared at e
 too, for charges stand in the log first.  A lock beside them says that somebody has the ledger open: a restore waits for
 nobody, it refuses.
 
-Checked in tests/unit/parties/test_ledger_identity.py and tests/fault/test_ledger_accidents.py.
+Checked in tests/unit/parties/agent/test_ledger_identity.py and tests/fault/test_ledger_accidents.py.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ A job has a time of its own that follows from what was asked (`slot_seconds`); i
 until then, so neither its result nor anybody else's shows how long it really took.  If it is done later, the worker
 rests until the next multiple of the quantum after the beginning, and the job is counted as late.
 
-Checked in tests/unit/parties/test_scheduler.py.
+Checked in tests/unit/parties/agent/test_scheduler.py.
 """
 
 from __future__ import annotations

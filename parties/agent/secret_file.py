@@ -5,7 +5,7 @@ ledger, from which the key of its chain is derived.  Losing it means that the le
 `parties.agent.backup`); it costs no privacy.  Leaking it does: whoever has a key can undo the coins of every report drawn
 with it.
 
-Checked in tests/unit/parties/test_secret_file.py.
+Checked in tests/unit/parties/agent/test_secret_file.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from localdp.errors import InvalidParameter
-from localdp.oracles.secrets import SECRET_BYTES, Secrets
+from localdp.party.secrets import SECRET_BYTES, Secrets
 from localdp.randomness.keys import derive_key
 from parties.durable import make_private_directory, require_private, sync_directory
 

@@ -1,6 +1,6 @@
 """The sections and keys of a configuration, taken out one by one: what is left over in the end is unknown, and refused.
 
-Every refusal names its key and says what would be accepted.  Checked in tests/unit/parties/test_agent_config.py.
+Every refusal names its key and says what would be accepted.  Checked in tests/unit/parties/agent/test_agent_config.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A party's agent: the LR oracle of Definition 12.2 as a gRPC service around `localdp.oracles.party.Party`.
+"""A party's agent: the LR oracle of Definition 12.2 as a gRPC service around `localdp.party.party.Party`.
 
 A call takes these steps, each refused before the next one is begun: the caller is known, it has a place among the
 answers in progress, its message is read, its work is predicted (`plan`) and within the limits (`work`), its people
@@ -27,7 +27,7 @@ import grpc
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, RequestExpired
-from localdp.oracles.party import Party, Request
+from localdp.party.party import Party, Request
 from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection
 from localdp.sharing.prio3.batch.engine import is_ready, warm_up

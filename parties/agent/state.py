@@ -14,7 +14,7 @@ Records are read from the owner's table when an epoch opens, and at no other tim
 that depends on the records, and then opened, which does not.  A running agent enters it as soon as the ledger says that it
 is open, whoever opened it.
 
-Checked in tests/unit/parties/test_agent_run.py, tests/unit/parties/test_publishing.py and tests/fault/.
+Checked in tests/unit/parties/agent/test_agent_run.py, tests/unit/parties/agent/test_publishing.py and tests/fault/.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from pathlib import Path
 
 from localdp.accounting.ledger import Ledger
 from localdp.errors import Busy, InvalidParameter, InvalidRecord, LocalDpError, StorageFailed
-from localdp.oracles.epoch import Epoch
-from localdp.oracles.party import Party
+from localdp.party.epoch import Epoch
+from localdp.party.party import Party
 from localdp.randomness.keys import derive_key
 from parties.agent.answers import KeptAnswers
 from parties.agent.chain import OpenedEpoch

@@ -2,7 +2,7 @@
 
 What its rows are kept by in the ledger, and whether it may be read again, is said here, too.
 
-Checked in tests/unit/parties/test_people.py, and test_whose_budgets.py and test_publishing.py there.
+Checked in tests/unit/parties/agent/test_people.py, and test_whose_budgets.py and test_publishing.py there.
 """
 
 from __future__ import annotations

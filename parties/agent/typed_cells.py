@@ -10,7 +10,7 @@ everything else, a null says nothing, and neither does a float that is no number
 | real | numbers |
 | category | of a table, the label that a number or a truth is written as; of a list, the position of a label |
 
-Checked in tests/unit/parties/test_missing_cells.py and tests/unit/parties/test_data_frames.py.
+Checked in tests/unit/parties/agent/test_missing_cells.py and tests/unit/parties/agent/test_data_frames.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A service registers through `Undecoding`; its handlers then get an `Undecoded`, whose length is known at once and which the
 worker decodes when it is the caller's turn.
 
-Checked in tests/unit/parties/test_agent_work.py and tests/integration/test_load.py.
+Checked in tests/unit/parties/agent/test_agent_work.py and tests/integration/test_load.py.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The old chain is checked by its own rule first.  Then its charges become the fir
 0, under the party's key; an entry `upgrade` says how many they were and what the head of the old chain was.  All of it is
 one transaction: a crash leaves the old ledger.
 
-Checked on files that the old version wrote in tests/unit/parties/test_ledger_upgrade.py.
+Checked on files that the old version wrote in tests/unit/parties/agent/test_ledger_upgrade.py.
 """
 
 from __future__ import annotations

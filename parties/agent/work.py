@@ -1,10 +1,10 @@
 """Work as a second budget: how much of it a party does for one request, for one caller and in all.
 
 Beside epsilon, which is people's, an answer costs its party seconds of one core.  They are predicted
-(`localdp.oracles.cost`) before anything is charged, so what is too much is refused at no cost to anybody.  What is counted
+(`localdp.party.cost`) before anything is charged, so what is too much is refused at no cost to anybody.  What is counted
 follows from requests alone: a refusal says nothing about a record.
 
-Checked in tests/unit/parties/test_work.py.
+Checked in tests/unit/parties/agent/test_work.py.
 """
 
 from __future__ import annotations

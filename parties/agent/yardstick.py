@@ -3,7 +3,7 @@
 A piece of work of the same kind, which has nothing to do with records: coins, numpy on arrays, and Python itself.  It is
 measured once, when an agent starts, and the best of some runs counts.
 
-Checked in tests/unit/parties/test_work.py.
+Checked in tests/unit/parties/agent/test_work.py.
 """
 
 from __future__ import annotations

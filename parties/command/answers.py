@@ -3,7 +3,7 @@
 A condition is a count.  A clipped number is a mean between 0 and 1, which says little by itself; where it is one column on
 another scale, clip(a column + b), the mean is also told on the scale of that column: of the column as it was clipped.
 
-Checked in tests/unit/command/test_answers.py.
+Checked in tests/unit/parties/command/test_answers.py.
 """
 
 from __future__ import annotations

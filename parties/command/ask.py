@@ -17,12 +17,13 @@ from localdp.experiments.bounds import shuffled_local_epsilon
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import SCHEMA, dealt, made_up_people
 from localdp.oracles.curator import CuratorOracle
-from localdp.oracles.definition import Answer, StatisticalQueryOracle, checked_round
+from localdp.oracles.definition import Answer, StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.shared import DEFAULT_TIER, MINIMUM_BATCH, SharedOracle, require_batch
 from localdp.oracles.shuffled import ShuffledOracle
 from localdp.oracles.shuffler import DEFAULT_DELTA, Promise
+from localdp.queries.asked import checked_round
 from localdp.queries.encoded import encoding_of
 from localdp.sharing.collection import Tier
 from localdp.sharing.noise_plans import NoisePlan
@@ -82,7 +83,7 @@ def _noted(options: AskOptions) -> Iterator[Callable[[Answer], None]]:
     if options.connect is None:
         yield lambda answer: None
         return
-    from parties.command.state import state_if_any
+    from parties.addresses import state_if_any
     from parties.view.journal import released, round_told
 
     state, epsilon = state_if_any(options.connect), float(Epsilon.requested(options.epsilon))

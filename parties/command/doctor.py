@@ -2,7 +2,7 @@
 
 Exit code 0 if nothing fails, 1 if something does; the envelope of --json then has the error code "not_ready", and the
 findings under "data" all the same.  A note is about something that can be had, and is no failure.
-Checked in tests/integration/test_doctor.py and tests/unit/command/test_narrow_terminals.py.
+Checked in tests/integration/test_doctor.py and tests/unit/parties/command/test_narrow_terminals.py.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ The hint of some errors is generic, and their message says more: it is in the en
 The messages of the library's own errors hold no private value (localdp/errors.py) and are shown.  Those of
 any other exception might, so only its type is; LOCALDP_DEBUG=1 shows the traceback, on stderr.  Of an
 OSError about a file the path is shown.
-Checked in tests/unit/command/test_output.py and test_narrow_terminals.py.
+Checked in tests/unit/parties/command/test_output.py and test_narrow_terminals.py.
 """
 
 from __future__ import annotations

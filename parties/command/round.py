@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from localdp.domains import Schema
     from localdp.errors import LocalDpError
     from localdp.oracles.definition import Answer
-    from parties.command.state import State
+    from parties.addresses import State
     from parties.rounds.partial import RoundResult
     from parties.rounds.round import Rounds
 
@@ -89,8 +89,8 @@ def seconds_of(text: str) -> float:
 def run_round(options: RoundOptions) -> None:
     """Enrol, ask or go on asking, and print the answer."""
     from localdp.accounting.epsilon import Epsilon
+    from parties.addresses import read_state
     from parties.command.output import print_ok
-    from parties.command.state import read_state
     from parties.identity import load_identity
     from parties.rounds.round import Rounds
     from parties.view.journal import round_told

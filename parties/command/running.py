@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from localdp.errors import InvalidParameter
+from parties.addresses import State, read_state
 from parties.command.options import names
-from parties.command.state import State, read_state
 from parties.coordinator import RemoteParties
 from parties.identity import Identity, load_identity
 from parties.relay.server import AttachedPeer, RelayServer

@@ -1,7 +1,7 @@
 """`localdp shared explain`: what each noise plan costs, and what it promises against every coalition of share servers.
 
 Nothing is asked of anybody: the table is computed from the plans alone (`localdp/sharing/coalitions.py`).
-Checked in tests/unit/command/test_shared.py.
+Checked in tests/unit/parties/command/test_shared.py.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import SCHEMA, dealt, made_up_people
 from localdp.oracles.shuffler import Promise
+from parties.addresses import State, forget_state, require_replaceable, write_state
 from parties.command.options import number_of_people
 from parties.command.output import print_ok, stderr_console, stdout_console
 from parties.command.signals import heard, terminate_like_ctrl_c
-from parties.command.state import State, forget_state, require_replaceable, write_state
 from parties.simulation.launcher import Simulation
 from parties.view.journal import JournalReader, make_journal
 from parties.view.owned import Owned, Watch

@@ -13,7 +13,7 @@ import numpy as np
 
 from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, NANONATS_PER_NAT
 from localdp.cohorts import Cohort
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.finite_channel import FiniteChannel
 from parties import codec
 from parties.contract.clause import Clause

@@ -2,7 +2,7 @@
 
 The end of an epoch cannot be brought about over the wire.  What can be seen is the open one: a request that names another
 is refused, one that names it is the request that names none, and what was sent comes again as it was.  What happens when an
-epoch ends is checked in tests/unit/parties/test_expired_answers.py.
+epoch ends is checked in tests/unit/parties/contract/test_expired_answers.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 import grpc
 import numpy as np
 
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from parties import codec
 from parties.contract.budget_clauses import EXHAUSTED, require_untouched, unpaid_left, unpaid_part
 from parties.contract.clause import Clause

@@ -1,7 +1,7 @@
 """Work and unread answers: what one request may cost the agent, and that nothing keeps it from answering the next.
 
 A caller sees its own calls alone.  That callers take turns, and that memory is bounded, cannot be seen by one of them: that
-is checked in tests/unit/parties/test_scheduler.py and test_agent_work.py.
+is checked in tests/unit/parties/agent/test_scheduler.py and test_agent_work.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import grpc
 
 from localdp.cohorts import Cohort
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from parties import codec
 from parties.contract.budget_clauses import require_untouched, unpaid_left, unpaid_part
 from parties.contract.clause import Clause

@@ -17,8 +17,8 @@ from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, NANONATS_PER_NAT, E
 from localdp.cohorts import Cohort
 from localdp.domains import CategoryDomain, IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter
-from localdp.oracles.party import Request
-from localdp.oracles.question import category_size
+from localdp.party.party import Request
+from localdp.party.question import category_size
 from localdp.queries.expressions import Column, Compare, Label, Number
 from localdp.queries.text import to_text
 from localdp.randomizers.count_mean_sketch import CountMeanSketch

@@ -12,7 +12,7 @@ import grpc
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.one_bit import OneBitRandomizer
 from parties import codec
 from parties.contract.budget_clauses import EXHAUSTED, require_left

@@ -8,7 +8,7 @@ import grpc
 
 from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, NANONATS_PER_NAT, Epsilon
 from localdp.cohorts import LARGEST_INDEX, Cohort
-from localdp.oracles.party import LONGEST_REQUEST_ID, SHORTEST_REQUEST_ID
+from localdp.party.party import LONGEST_REQUEST_ID, SHORTEST_REQUEST_ID
 from localdp.queries.expressions import MOST_DEPTH, MOST_NODES
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing.binding import Binding

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.cohorts import SEED_BYTES, Cohort, Split
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from parties.contract.clause import Clause
 from parties.contract.law_clauses import Share
 from parties.contract.plan import Plan

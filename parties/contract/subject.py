@@ -19,7 +19,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 from localdp.cohorts import Cohort
 from localdp.errors import MalformedReport
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.definition import Reports
 from parties import codec
 from parties.identity import Identity

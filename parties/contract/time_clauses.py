@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from parties import codec
 from parties.contract.budget_clauses import EXHAUSTED, unpaid_left, unpaid_part
 from parties.contract.clause import Clause

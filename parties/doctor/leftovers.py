@@ -4,7 +4,7 @@ A nursery ends its parties and removes their directory when its launcher is gone
 (`parties.simulation.nursery`).  So there is something to find only if one of them was stopped, or killed by kill -9.
 Nothing is ended or removed here.
 
-Checked in tests/unit/doctor/test_leftovers.py and tests/integration/test_doctor.py.
+Checked in tests/unit/parties/doctor/test_leftovers.py and tests/integration/test_doctor.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The machine: a disk that keeps what is written, SQLite, a clock, enough open files.
 
 A ledger needs SQLite with STRICT tables (3.37) and a write-ahead log, which some network disks do not carry.
-Checked in tests/unit/doctor/test_machine.py and tests/integration/test_doctor.py.
+Checked in tests/unit/parties/doctor/test_machine.py and tests/integration/test_doctor.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 What is needed stands in the metadata that the package was installed with; what was tested together, in constraints.txt of
 a checkout.  Nothing that is optional is imported: numba alone would take a second.
 
-Checked in tests/unit/doctor/test_packages.py, against pyproject.toml, and in tests/integration/test_doctor.py.
+Checked in tests/unit/parties/doctor/test_packages.py, against pyproject.toml, and in tests/integration/test_doctor.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 These tables are published, so nothing is lost by taking bounds from them: each column gets the next round number (1, 2 or 5
 times a power of ten) beyond its extremes.  For anybody's own data bounds are told in [schema], and never read off.
 
-Checked in tests/unit/parties/test_experiment_populations.py.
+Checked in tests/unit/parties/experiments/test_experiment_populations.py.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ of each trust model, on one worker, with two numbers of people, `FEW` and `MANY`
 time of every cell: an estimate, right to a factor of two or so on a quiet machine.  Trials that take long are not
 repeated, so that a forecast is quick itself.
 
-Checked in tests/unit/parties/test_experiment_forecast.py.
+Checked in tests/unit/parties/experiments/test_experiment_forecast.py.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ has a checksum.  A last line that was cut off by a crash is dropped, and its blo
 its end and is damaged is refused.  One process writes at a time.
 
 Claim.  Whatever was appended is read again after a kill -9, and nothing is read twice.
-Checked in tests/unit/parties/test_experiment_journal.py and by killing runs in tests/integration/test_run_command.py.
+Checked in tests/unit/parties/experiments/test_experiment_journal.py and by killing runs in
+tests/integration/test_run_command.py.
 """
 
 from __future__ import annotations

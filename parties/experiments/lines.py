@@ -3,7 +3,7 @@
 The parser of the standard library keeps no lines, so they are found by a scan: a line `[section]` or `key = ...` outside of
 texts of several lines belongs to that key.  A key inside an inline table has the line of the key that holds the table.
 
-Checked in tests/unit/parties/test_experiment_lines.py.
+Checked in tests/unit/parties/experiments/test_experiment_lines.py.
 """
 
 from __future__ import annotations

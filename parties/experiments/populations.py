@@ -4,7 +4,7 @@ A synthetic set is made with as many people as the cell has.  Of a table the cel
 them, drawn without replacement; or, with `resample`, drawn with replacement.  The coins depend on the keyring, the set,
 the number of people and the dimension, so every trust model and every epsilon meets the same people.
 
-Checked in tests/unit/parties/test_experiment_populations.py.
+Checked in tests/unit/parties/experiments/test_experiment_populations.py.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ directory = "out/experiment"   # relative to this file
 formats = ["json", "parquet"]
 ```
 
-Checked, refusal by refusal, in tests/unit/parties/test_experiment_reading.py.
+Checked, refusal by refusal, in tests/unit/parties/experiments/test_experiment_reading.py.
 """
 
 from __future__ import annotations

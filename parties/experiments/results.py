@@ -4,7 +4,7 @@
 the sweep, whatever order they were run in, and hold nothing that depends on time or machine: with insecure seeds two runs
 of one experiment have equal rows.
 
-Checked in tests/unit/parties/test_experiment_results.py.
+Checked in tests/unit/parties/experiments/test_experiment_results.py.
 """
 
 from __future__ import annotations

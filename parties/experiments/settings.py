@@ -1,6 +1,7 @@
 """Who takes part in a trial: fresh parties and share servers, some of them faulty, and the oracle over them.
 
-Checked in tests/unit/parties/test_experiment_trials.py and tests/unit/parties/test_experiment_cheating.py.
+Checked in tests/unit/parties/experiments/test_experiment_trials.py and
+tests/unit/parties/experiments/test_experiment_cheating.py.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from localdp.experiments.catalogue import QueryTask
 from localdp.experiments.cheating import CheatingParty, all_alike, loud_record
 from localdp.experiments.faults import Faulty, FaultyLROracle, FaultyShareServers, Rejections
 from localdp.experiments.keyring import Keyring
-from localdp.oracles.definition import StatisticalQueryOracle, checked_plan
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
+from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.party.party import Party
+from localdp.party.policy import Policy
+from localdp.queries.asked import checked_plan
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault
 from parties.experiments.definition import Experiment

@@ -3,7 +3,7 @@
 Every trial is a run of its own, as if the people had never been asked anything before: a new ledger, new share servers, new
 request identifiers.  What is refused, because a budget or a signal does not suffice, is the trial's outcome.
 
-Checked in tests/unit/parties/test_experiment_trials.py.
+Checked in tests/unit/parties/experiments/test_experiment_trials.py.
 """
 
 from __future__ import annotations

@@ -21,14 +21,14 @@ from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt
 from localdp.oracles.collecting import ShareServers
 from localdp.oracles.lr import InProcessLROracle, LROracle
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
 from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import Mixer
+from localdp.party.party import Party
+from localdp.party.policy import Policy
 from localdp.sharing.collection import Contributor
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault
-from parties.command.state import read_state
+from parties.addresses import read_state
 from parties.coordinator import Peer, RemoteParties
 from parties.federated.ledgers import Book, LedgerFile
 from parties.identity import Identity

@@ -10,7 +10,7 @@ A schema is a `Schema`, a mapping such as {"age": {"kind": "integer", "low": 0, 
 with a [schema] section, such as an agent's configuration; `column` and `missing` say how a column is read from the data
 (`parties.agent.declared`).  Bounds are always told and never read off the data: what they are would leak.
 
-Checked in tests/unit/parties/test_federated_tables.py.
+Checked in tests/unit/parties/federated/test_federated_tables.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A view numbers its people anew, from 0, party by party.  The books stay those of the whole: who was asked through a view has
 spent it everywhere.
 
-Checked in tests/unit/parties/test_federation_views.py and, with processes, in tests/integration/test_federation.py.
+Checked in tests/unit/parties/federated/test_federation_views.py and, with processes, in
+tests/integration/test_federation.py.
 """
 
 from __future__ import annotations

@@ -20,16 +20,11 @@ from localdp.domains import Schema
 from localdp.errors import LocalDpError
 from localdp.oracles.around import OracleAround, ReportsAround
 from localdp.oracles.collecting import ShareServers
-from localdp.oracles.definition import (
-    Answer,
-    Asked,
-    AskedVector,
-    StatisticalQueryOracle,
-    VectorAnswer,
-)
+from localdp.oracles.definition import Answer, StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.lr import LROracle, cohorts_by_party
-from localdp.oracles.party import Request
 from localdp.oracles.shuffler import Mixer, Promise
+from localdp.party.party import Request
+from localdp.queries.asked import Asked, AskedVector
 from localdp.randomizers.definition import Reports
 from localdp.sharing.binding import Binding
 from localdp.sharing.collection import Collection, Contributor

@@ -2,5 +2,5 @@
 
 Every call is one line and a few counts.  What goes in is fixed by the fields of `observer.Call`: the method, the caller, a
 digest of the request, how many people, the epsilon, the public query, the outcome, the time.  Checked with canaries in
-tests/unit/parties/test_observability.py.
+tests/unit/parties/observability/test_observability.py.
 """

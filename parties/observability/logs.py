@@ -5,7 +5,7 @@
 Only the fields that `log` is given are written.  Of what other libraries log, the text is left out, because it may quote an
 exception, and an exception may quote a record: the logger's name and the exception's type remain.
 
-Checked in tests/unit/parties/test_observability.py.
+Checked in tests/unit/parties/observability/test_observability.py.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Labels have few values, all of them chosen here: methods, status codes.  Nothing that a caller or a record says becomes one.
 
-Checked in tests/unit/parties/test_observability.py.
+Checked in tests/unit/parties/observability/test_observability.py.
 """
 
 from __future__ import annotations

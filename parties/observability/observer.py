@@ -15,7 +15,7 @@ A caller that is refused (`PolicyRefused`, or not admitted) is counted under `lo
 the level `warning`, which is the level unless told otherwise; of the same caller and reason one line a second, with the
 number of those that were left out (parties/observability/refusals.py).
 
-Checked in tests/unit/parties/test_observability.py and tests/unit/parties/test_refusals.py.
+Checked in tests/unit/parties/observability/test_observability.py and tests/unit/parties/observability/test_refusals.py.
 """
 
 from __future__ import annotations

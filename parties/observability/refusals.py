@@ -4,7 +4,7 @@ Who knocks a thousand times a second must not fill a disk.  The next line says h
 them all.  At most `MOST_CALLERS` pairs of caller and reason are remembered, the ones that were seen last: a pair that
 was forgotten begins anew, and what was left out of it is not told.
 
-Checked in tests/unit/parties/test_refusals.py.
+Checked in tests/unit/parties/observability/test_refusals.py.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Memory is bounded whatever the coordinator does: at most `MOST_CALLS` calls run,
 draws the next one when that has left, and a message leaves only on credit and only as fast as the stream takes it.  An
 answer that gets no credit for `STALL_SECONDS` is given up.
 
-Checked in tests/unit/parties/test_relay_answering.py.
+Checked in tests/unit/parties/relay/test_relay_answering.py.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ gRPC's own synchronous calls; the two talk through a queue in one direction and 
 
 Reading never waits for a slow caller, because an agent sends no more than it has credit for; one that does is detached.
 
-Checked in tests/unit/parties/test_relay_attachment.py.
+Checked in tests/unit/parties/relay/test_relay_attachment.py.
 """
 
 from __future__ import annotations

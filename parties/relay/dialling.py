@@ -6,7 +6,7 @@ given the same name, and take it from one another, end up doing so rarely.
 
 Each attempt opens a channel of its own, so that certificates renewed on disk are used from the next one on.
 
-Checked in tests/unit/parties/test_relay_dialling.py and tests/integration/test_relay.py.
+Checked in tests/unit/parties/relay/test_relay_dialling.py and tests/integration/test_relay.py.
 """
 
 from __future__ import annotations

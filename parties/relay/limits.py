@@ -1,6 +1,6 @@
 """What both ends of a relayed stream agree on: bounds, and the form of a failure.
 
-Checked in tests/unit/parties/test_relay_answering.py and test_relay_attachment.py.
+Checked in tests/unit/parties/relay/test_relay_answering.py and test_relay_attachment.py.
 """
 
 from __future__ import annotations

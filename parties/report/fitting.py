@@ -1,7 +1,7 @@
 """Tables of numbers on narrow terminals: columns that can be spared go one by one, and no number is ever cut.
 
 A number that is cut short is a wrong number.  Where not even the columns that stay fit, lines are longer than the terminal.
-Checked in tests/unit/command/test_narrow_terminals.py.
+Checked in tests/unit/parties/command/test_narrow_terminals.py.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ At most `MOST_CALLS` run at a time; more would come back as bare cancellations. 
 from being asked, so each call may take the time that is left divided by the number of windows that are still to come:
 even if all of them hang, the last one is begun before the deadline.
 
-Checked in tests/unit/parties/test_rounds_asking.py; the burst of 10,000 calls in tests/integration/test_rounds.py.
+Checked in tests/unit/parties/rounds/test_rounds_asking.py; the burst of 10,000 calls in tests/integration/test_rounds.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import grpc
 
 from localdp.cohorts import Cohort
 from localdp.errors import DeadlineMissed, LocalDpError, MalformedReport
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.definition import TalliedRandomizer, Tally, tally_packed
 from localdp.sharing.collection import operator_of
 from parties import codec

@@ -4,7 +4,7 @@ A round is open from its plan to its end.  While it is open, whoever has no tall
 request identifier of the round: a party that charged for it already replays its report at no charge.  A round ends once,
 and takes no tally after that; its answer is a function of what stands here.
 
-Checked in tests/unit/parties/test_rounds_journal.py and tests/fault/test_round_faults.py.
+Checked in tests/unit/parties/rounds/test_rounds_journal.py and tests/fault/test_round_faults.py.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Under it they are a sample without replacement, and the variance about the mean 
 has to do with their records, the estimate is off by what no standard error tells; the result then still holds for
 those who answered.
 
-Checked in tests/unit/parties/test_rounds_partial.py, with the coverage of the intervals.
+Checked in tests/unit/parties/rounds/test_rounds_partial.py, with the coverage of the intervals.
 """
 
 from __future__ import annotations

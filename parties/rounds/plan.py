@@ -15,7 +15,7 @@ from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter
 from localdp.framing import digest
 from localdp.oracles.lr import cohorts_by_party
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.definition import TalliedRandomizer
 from parties.rounds.roster import Enrolled
 

@@ -6,7 +6,7 @@ keeps its place when it is withdrawn and enrolled again: people are numbered thr
 A party that is to be asked and was never met is expected: it has a place, as many people as somebody says, perhaps nobody
 knows how many, and no schema.  So it is missing, and counted, until it is met.
 
-Checked in tests/unit/parties/test_rounds_roster.py.
+Checked in tests/unit/parties/rounds/test_rounds_roster.py.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, LocalDpError, QuorumMissed, Unreachable
-from localdp.oracles.party import SHORTEST_REQUEST_ID, Request
-from localdp.oracles.question import Question
+from localdp.party.party import SHORTEST_REQUEST_ID, Request
+from localdp.party.question import Question
 from localdp.queries.encoded import encoding_of
 from localdp.queries.statistical import StatisticalQuery
 from localdp.randomizers.definition import LocalRandomizer, Tally

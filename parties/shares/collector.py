@@ -1,6 +1,6 @@
 """The collector's side of the share servers: opens collections, has the parties contribute, and asks for the release.
 
-Checked in tests/unit/parties/test_collector.py and tests/fault/test_share_lying_servers.py.
+Checked in tests/unit/parties/shares/test_collector.py and tests/fault/test_share_lying_servers.py.
 """
 
 from __future__ import annotations

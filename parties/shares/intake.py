@@ -3,7 +3,7 @@
 While one write is being synced, the uploads that come are kept; the next write takes them all.  Each is acknowledged
 when it is on disk, and refused on its own if it is wrong.
 
-Checked in tests/unit/parties/test_intake.py.
+Checked in tests/unit/parties/shares/test_intake.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Blocks, positions, decisions and holdings to and from the share servers' messages.
 
 Decoding refuses what is not whole, not in order or not reduced: what comes out of here has the shape that it says.
-Checked in tests/unit/parties/test_share_messages.py.
+Checked in tests/unit/parties/shares/test_share_messages.py.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Releases are kept, and nothing else; a collection in progress cannot be finished
 servers (`localdp.sharing.binding`), so a state that has one is refused.  The key goes to the vault: agents that know the
 server by it need not be told.
 
-Checked in tests/unit/parties/test_old_share_state.py.
+Checked in tests/unit/parties/shares/test_old_share_state.py.
 """
 
 from __future__ import annotations

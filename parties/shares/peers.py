@@ -4,7 +4,7 @@ Written HOST:PORT or HOST:PORT#KEY, with the key in hexadecimal as `localdp shar
 collection brings along is believed only if it is the one written here: otherwise whoever relays sealed shares could
 name keys of its own, and read them all.
 
-Checked in tests/unit/parties/test_share_peers.py.
+Checked in tests/unit/parties/shares/test_share_peers.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 At most so many bytes of all collections together.  Reports are verified in the order in which they came, so the first ones
 stay and those that find no room are read from the file.
 
-Checked in tests/unit/parties/test_recent_rows.py.
+Checked in tests/unit/parties/shares/test_recent_rows.py.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ elsewhere than it was told, or takes snapshots, may keep the old bytes for a whi
 
 The file is locked while a server runs.
 
-Checked in tests/unit/parties/test_share_vault.py, and with kill -9 in tests/fault/test_share_kill_nine.py.
+Checked in tests/unit/parties/shares/test_share_vault.py, and with kill -9 in tests/fault/test_share_kill_nine.py.
 """
 
 from __future__ import annotations

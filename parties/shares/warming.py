@@ -2,7 +2,7 @@
 
 A thread that nobody waits for: neither a collection that is opened, nor the end of the process.
 
-Checked in tests/unit/parties/test_warming.py and tests/integration/test_first_proofs.py.
+Checked in tests/unit/parties/shares/test_warming.py and tests/integration/test_first_proofs.py.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from localdp.accounting.promised import TRILLION
 from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.cohorts import LARGEST_INDEX, Cohort
 from localdp.errors import InvalidParameter
-from localdp.oracles.party import Request
 from localdp.oracles.promise import MOST_REQUESTS, Promise
+from localdp.party.party import Request
 from localdp.randomizers.definition import Reports
 from parties import codec
 from parties.coordinator import CALL_SECONDS, Channels, Reachable

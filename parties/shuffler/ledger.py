@@ -8,7 +8,7 @@ stands which reports were mixed, by a keyed digest; files of before do not have 
 Rows are numbered without gaps, and SQLite remembers the last number that it gave out: rows that were deleted are noticed
 when the file is opened.  An older copy put in its place is not: it forgets what came after it.
 
-Checked by tests/contract/test_promise_ledger.py and tests/unit/parties/test_promise_ledger_file.py.
+Checked by tests/contract/test_promise_ledger.py and tests/unit/parties/shuffler/test_promise_ledger_file.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How many files a process may have open: a listening party takes several, and the usual 1,024 are soon used up.
 
 The system lets every process raise its soft limit up to the hard one.
-Checked in tests/unit/parties/test_simulation_files.py.
+Checked in tests/unit/parties/simulation/test_simulation_files.py.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.experiments.cheating import CheatingParty
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
 from localdp.oracles.shuffler import Promise, Shuffler
+from localdp.party.party import Party
+from localdp.party.policy import Policy
 from localdp.randomness.keys import derive_key
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.share_server import ShareServer

@@ -1,7 +1,7 @@
 """Tables that fit: columns that can be spared are left out one by one, and nothing but a long text is ever cut.
 
 Of columns that are too wide together, first the elastic one shrinks, then the gaps, then the one with the largest `spare`
-goes.  Checked in tests/unit/parties/test_view_rounds.py.
+goes.  Checked in tests/unit/parties/view/test_view_rounds.py.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 | something else | a line every tenth of the trials |
 | for machines (`--json`) | a JSON object every hundredth of the trials, and when the last is done |
 
-Checked in tests/unit/parties/test_view_sweep.py and, on a pseudo-terminal, in tests/integration/test_live_view.py.
+Checked in tests/unit/parties/view/test_view_sweep.py and, on a pseudo-terminal, in tests/integration/test_live_view.py.
 """
 
 from __future__ import annotations

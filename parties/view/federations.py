@@ -4,7 +4,7 @@
         federation.oracle("local", 1).answer(["smoker"])
 
 On a terminal a picture that vanishes at the end, elsewhere a line for each round; on standard error.
-Checked in tests/unit/parties/test_view_rounds.py.
+Checked in tests/unit/parties/view/test_view_rounds.py.
 """
 
 from __future__ import annotations

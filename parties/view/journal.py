@@ -9,7 +9,7 @@ lines of several writers never mix.  It begins with a line break, so a line that
 `LARGEST_BYTES` nothing is written any more.  A coordinator that cannot write carries on: a journal is a courtesy.
 A reader drops whatever is not a note.
 
-Checked in tests/unit/parties/test_view_journal.py.
+Checked in tests/unit/parties/view/test_view_journal.py.
 """
 
 from __future__ import annotations

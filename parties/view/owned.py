@@ -4,7 +4,7 @@ Ledgers are read, never written, row by row as rows come (`parties.federated.led
 anybody has left is told: never what one person has.  A ledger that cannot be read is told as unknown.  However many parties
 there are, one look takes bounded time: at most `MOST_AT_A_LOOK` of them, in turn.
 
-Checked in tests/unit/parties/test_view_owned.py.
+Checked in tests/unit/parties/view/test_view_owned.py.
 """
 
 from __future__ import annotations

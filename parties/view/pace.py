@@ -2,7 +2,7 @@
 
 Blocks that an earlier run had finished come in a burst at the start, and say nothing about the speed: counting begins with
 the last that comes within `_BURST_SECONDS` of the one before it.  Time is an argument.
-Checked in tests/unit/parties/test_view_sweep.py.
+Checked in tests/unit/parties/view/test_view_sweep.py.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 | something else | a line for each round that is over, and for each party that goes |
 | for machines (`--json`) | a JSON object for each step of a round, and whenever a party or the budgets changed |
 
-Checked in tests/unit/parties/test_view_rounds.py and, on a pseudo-terminal, in tests/integration/test_live_view.py.
+Checked in tests/unit/parties/view/test_view_rounds.py and, on a pseudo-terminal, in tests/integration/test_live_view.py.
 """
 
 from __future__ import annotations

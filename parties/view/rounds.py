@@ -4,7 +4,7 @@ A note holds what a coordinator has released or could print anyway: the query, t
 and of parties, reasons, the estimate with its standard error.  It travels as one JSON object, and whatever is read back is
 checked in full (`note_of`): a note that is not one is dropped, never repaired.
 
-Checked in tests/unit/parties/test_view_rounds.py.
+Checked in tests/unit/parties/view/test_view_rounds.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Running parties for people to look at: who is there and what is left, and the latest rounds with their answers.
 
 It fits into 80 columns and into the lines that there are.  A query may be cut short; numbers and status words are not.
-Checked in tests/unit/parties/test_view_rounds.py.
+Checked in tests/unit/parties/view/test_view_rounds.py.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ a trial has spent; under the shuffled model a person's ledger is charged for a s
 nothing is said there.
 
 Claim.  Blocks may come in any order, and the view is that of all rows at once but for rounding.
-Checked in tests/unit/parties/test_view_sweep.py.
+Checked in tests/unit/parties/view/test_view_sweep.py.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 It fits into 80 columns.  What all cells have in common stands in the title; the errors, measured and predicted, are columns
 where there is room.  Numbers and status words are never cut; where there are too few lines, cells are left out.
-Checked in tests/unit/parties/test_view_sweep.py.
+Checked in tests/unit/parties/view/test_view_sweep.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Numbers and texts as they are shown: short, printable, and the same on a screen and in a line.
 
 What comes from a file or from another process must not drive a terminal: control characters become spaces.
-Checked in tests/unit/parties/test_view_rounds.py.
+Checked in tests/unit/parties/view/test_view_rounds.py.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ same case.  What the agent charged after the last head, and did not have counter
 
 All bytes that are signed are framed (localdp/framing.py) and begin with their purpose.
 
-Checked in tests/unit/parties/test_witness_heads.py.
+Checked in tests/unit/parties/witness/test_witness_heads.py.
 """
 
 from __future__ import annotations

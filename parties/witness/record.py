@@ -9,7 +9,7 @@ lost and begun anew has another key, which agents that pinned the old one refuse
 An older copy of this file is an older witness, and the file cannot show it: it countersigns again what it has forgotten.
 Nothing is lost by that as long as the agent's own state is not put back at the same time.
 
-Checked in tests/unit/parties/test_witness_record.py, and with kill -9 in tests/fault/test_witness_kill_nine.py.
+Checked in tests/unit/parties/witness/test_witness_record.py, and with kill -9 in tests/fault/test_witness_kill_nine.py.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ from localdp.experiments.population import dealt
 from localdp.oracles.histogram import ask_histogram
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
 from localdp.oracles.shuffler import Shuffler
+from localdp.party.party import Party
+from localdp.party.policy import Policy
 from localdp.randomness.hazmat import SeededSource
 from parties.agent.service import AgentService
 from parties.coordinator import Peer, RemoteParties

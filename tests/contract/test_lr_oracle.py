@@ -6,7 +6,7 @@ import pytest
 from localdp.cohorts import Cohort, Split
 from localdp.errors import InvalidParameter, PolicyRefused, QueryRefused, UnknownIndex
 from localdp.oracles.lr import InProcessLROracle, LROracle, tally_of
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.coordinate_sampling import CoordinateSampling
 from localdp.randomizers.definition import LocalRandomizer, Reports
 from localdp.randomizers.haar import HaarRanges

@@ -13,9 +13,9 @@ from localdp.errors import InvalidParameter, PolicyRefused, QueryRefused, TooFew
 from localdp.experiments.population import dealt
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.lr import InProcessLROracle, tally_of
-from localdp.oracles.party import Request
 from localdp.oracles.shuffled import ShuffledOracle
 from localdp.oracles.shuffler import Mixer, Promise, Shuffler
+from localdp.party.party import Request
 from localdp.randomizers.definition import LocalRandomizer, Reports
 from localdp.randomizers.one_bit import OneBitRandomizer, binary_randomized_response
 from localdp.randomness.keystream import KeystreamSource

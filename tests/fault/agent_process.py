@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger, Receipt
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from parties.agent import plan
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.serving import start_server

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomizers.finite_channel import FiniteChannel
 from localdp.randomizers.k_ary import KaryRandomizedResponse

@@ -18,7 +18,7 @@ import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from parties.agent.ledger import SqliteLedger
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.serving import start_server

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.coordinate_sampling import CoordinateSampling
 from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomizers.k_ary import KaryRandomizedResponse

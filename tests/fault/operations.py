@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.memoised import memoised_symmetric_unary
 from tests.support.federations import request
 

@@ -81,7 +81,7 @@ REFUSALS = (
         errors.DeadlineMissed,
         "the caller has gone, or reads nothing",
         (REQUEST, LOAD),
-        "tests/unit/parties/test_relay_answering.py",
+        "tests/unit/parties/relay/test_relay_answering.py",
     ),
     Refusal(
         errors.Unreachable,
@@ -93,13 +93,13 @@ REFUSALS = (
         errors.StorageFailed,
         "the disk is full, or a file of the agent's was replaced",
         (DISK,),
-        "tests/unit/parties/test_ledger_identity.py",
+        "tests/unit/parties/agent/test_ledger_identity.py",
     ),
     Refusal(
         errors.RolledBack,
         "the ledger is an old copy",
         (OWNER, DISK),
-        "tests/unit/parties/test_ledger_mark.py",
+        "tests/unit/parties/agent/test_ledger_mark.py",
     ),
     Refusal(
         errors.MalformedReport,
@@ -111,7 +111,7 @@ REFUSALS = (
         errors.InvalidRecord,
         "a table cannot be published",
         (OWNER,),
-        "tests/unit/parties/test_publishing.py",
+        "tests/unit/parties/agent/test_publishing.py",
     ),
     Refusal(
         errors.SignalTooWeak,

@@ -15,7 +15,7 @@ from localdp.cohorts import Cohort
 from localdp.domains import BitDomain, Records, Schema
 from localdp.errors import DeadlineMissed, InvalidParameter, MalformedReport, Unreachable
 from localdp.oracles.local import LocalOracle
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from parties import codec
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.coordinator import Peer, RemoteParties

@@ -23,9 +23,9 @@ from localdp.accounting.ledger import MemoryLedger
 from localdp.cohorts import Cohort
 from localdp.domains import CategoryDomain, IntegerDomain, Ownership, Records, Schema
 from localdp.errors import LocalDpError, RequestExpired
-from localdp.oracles.party import Party, Request
-from localdp.oracles.policy import Policy
-from localdp.oracles.secrets import Secrets
+from localdp.party.party import Party, Request
+from localdp.party.policy import Policy
+from localdp.party.secrets import Secrets
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.memoised import MemoisedUnary, memoised_symmetric_unary
 from localdp.randomizers.memoised_hashing import MemoisedHashing
@@ -157,7 +157,7 @@ class Watched(LanedSource):
 def test_second_rounds_share_no_coins_between_epochs_requests_or_keys(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("localdp.oracles.party.LanedSource", Watched)
+    monkeypatch.setattr("localdp.party.party.LanedSource", Watched)
     monkeypatch.setattr(Watched, "keys", [])
     old, new = b"o" * 32, b"n" * 32
     keys = [Secrets("1", {"1": old}, bytes(32)), Secrets("2", {"2": new, "1": old}, bytes(32))]

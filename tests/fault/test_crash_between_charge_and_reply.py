@@ -15,7 +15,7 @@ import pytest
 from localdp.accounting.ledger import MemoryLedger
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, Unreachable
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from parties.coordinator import Peer, RemoteParties
 from parties.simulation.roles import AgentRole, role_to_line, save_records
 from tests.support.federations import KEYRING, party, people, request

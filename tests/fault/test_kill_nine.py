@@ -25,7 +25,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, LocalDpError, Unreachable
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from parties import codec
 from parties.serving import open_channel
 from parties.simulation.roles import AgentRole, role_to_line, save_records

@@ -15,7 +15,7 @@ import pytest
 
 from localdp.cohorts import Cohort
 from localdp.errors import MalformedReport
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from parties.coordinator import Peer, RemoteParties
 from parties.repeating import Patience
 from parties.rounds.liveness import enrol_peers

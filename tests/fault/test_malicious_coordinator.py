@@ -19,8 +19,8 @@ from google.protobuf.message import Message
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
 from localdp.domains import Records
-from localdp.oracles.party import Party, Request
-from localdp.oracles.policy import Policy
+from localdp.party.party import Party, Request
+from localdp.party.policy import Policy
 from localdp.randomizers.finite_channel import FiniteChannel
 from localdp.randomizers.memoised import memoised_symmetric_unary
 from parties import codec

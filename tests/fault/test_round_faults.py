@@ -15,7 +15,7 @@ import pytest
 from localdp.cohorts import Cohort
 from localdp.errors import StorageFailed
 from localdp.oracles.lr import InProcessLROracle, tally_of
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from parties.agent.service import AgentService
 from parties.rounds.liveness import enrol_peers
 from parties.rounds.partial import RoundResult

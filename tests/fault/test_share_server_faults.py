@@ -24,8 +24,8 @@ from localdp.errors import (
     Unreachable,
 )
 from localdp.oracles.collecting import run_collection
-from localdp.oracles.party import Party
 from localdp.oracles.shared import SharedOracle
+from localdp.party.party import Party
 from localdp.sharing.collection import Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.field import PRIME

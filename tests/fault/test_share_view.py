@@ -18,7 +18,7 @@ from scipy import stats
 
 from localdp.cohorts import Cohort
 from localdp.domains import BitDomain, Records, Schema
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from localdp.sharing import additive
 from localdp.sharing.field import PRIME, Elements, unpack
 from localdp.sharing.share_server import ShareServer

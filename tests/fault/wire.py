@@ -9,7 +9,7 @@ import grpc
 import numpy as np
 
 from localdp.errors import LocalDpError
-from localdp.oracles.party import Party, Request
+from localdp.party.party import Party, Request
 from localdp.randomizers.definition import Reports
 from parties import codec
 from parties.agent.service import SERVICE_NAME, AgentService

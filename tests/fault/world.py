@@ -26,10 +26,10 @@ from localdp.errors import (
     StorageFailed,
     Unreachable,
 )
-from localdp.oracles.epoch import Epoch
-from localdp.oracles.party import Party, Request
-from localdp.oracles.policy import Policy
-from localdp.oracles.secrets import Secrets
+from localdp.party.epoch import Epoch
+from localdp.party.party import Party, Request
+from localdp.party.policy import Policy
+from localdp.party.secrets import Secrets
 from localdp.randomizers.definition import Reports
 from localdp.randomizers.memoised import MemoisedUnary
 from parties.agent.ledger import SECONDS_PER_DAY, SqliteLedger

@@ -12,7 +12,7 @@ import signal
 import sys
 from pathlib import Path
 
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from parties.agent.run import GRACE_SECONDS
 from parties.agent.service import SERVER_OPTIONS, SERVICE_NAME, AgentService
 from parties.agent.work import WorkLimits

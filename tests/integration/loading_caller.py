@@ -20,7 +20,7 @@ import grpc
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.local_hashing import OptimalLocalHashing

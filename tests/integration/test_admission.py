@@ -11,7 +11,7 @@ import pytest
 
 from localdp.cohorts import Cohort
 from localdp.errors import PolicyRefused
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from parties.admission import Door
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.coordinator import Peer, RemoteParties
@@ -21,7 +21,7 @@ from parties.relay.server import RelayServer
 from parties.serving import LARGEST_MESSAGE_BYTES, open_channel
 from tests.support.federations import loopback, party, people, request
 from tests.support.relays import PATIENCE_SECONDS, attaching
-from tests.unit.parties.test_observability import lines, logged
+from tests.unit.parties.observability.test_observability import lines, logged
 
 
 class Guarded(AgentService):

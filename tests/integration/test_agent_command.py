@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, PolicyRefused
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from parties.coordinator import Peer, RemoteParties
 from tests.support.agents import failed, running, succeeded, write_agent
 from tests.support.federations import request

@@ -25,8 +25,8 @@ from localdp.errors import (
 from localdp.experiments.population import dealt
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle, LROracle, tally_of
-from localdp.oracles.party import Request
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
+from localdp.party.party import Request
 from localdp.sharing.noise_plans import PLANS, NoisePlan
 from parties.coordinator import Peer, RemoteParties
 from parties.simulation.launcher import Simulation

@@ -146,7 +146,7 @@ def test_a_dead_address_is_unreachable_quickly(tmp_path: Path) -> None:
 )
 def test_a_file_that_does_not_say_where_parties_are_is_refused(tmp_path: Path, content: str) -> None:
     from localdp.errors import InvalidParameter
-    from parties.command.state import read_state
+    from parties.addresses import read_state
     from parties.coordinator import RemoteParties
 
     path = tmp_path / "state.json"

@@ -13,7 +13,7 @@ import grpc
 import pytest
 
 from localdp.cohorts import Cohort
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from localdp.sharing.collection import Collection
 from localdp.sharing.share_server import ShareServer
 from parties.agent.answers import KeptAnswers

@@ -17,7 +17,7 @@ from localdp.errors import InvalidParameter, PolicyRefused, QuorumMissed, TooFew
 from localdp.experiments.population import dealt, made_up_people
 from localdp.oracles.shuffler import Promise
 from localdp.randomness.hazmat import SeededSource
-from parties.command.state import State, write_state
+from parties.addresses import State, write_state
 from parties.federated.budgets import Budgets
 from parties.federated.events import Event
 from parties.federated.models import MODELS

@@ -14,10 +14,10 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, MemoryLedger
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, Unreachable
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
+from localdp.party.party import Party
+from localdp.party.policy import Policy
+from parties.addresses import State, read_state, write_state
 from parties.agent.service import SERVICE_NAME, AgentService
-from parties.command.state import State, read_state, write_state
 from parties.coordinator import Peer
 from parties.federation import Federation
 from tests.support.federations import KEYRING, loopback, people

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.experiments.population import dealt
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
+from localdp.party.party import Party
+from localdp.party.policy import Policy
+from parties.addresses import State, write_state
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.command.main import app
-from parties.command.state import State, write_state
 from parties.coordinator import Peer
 from parties.shares.service import SERVICE_NAME as SHARE_SERVICE
 from parties.shares.service import ShareService

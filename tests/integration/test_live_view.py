@@ -9,7 +9,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from parties.command.state import read_state
+from parties.addresses import read_state
 from parties.simulation.roles import load_records
 from tests.support.processes import COMMAND, Stage, envelope, localdp, stage, wait_until
 from tests.support.terminals import on_terminal

@@ -28,8 +28,8 @@ from localdp.errors import (
     Unreachable,
 )
 from localdp.oracles.lr import InProcessLROracle, LROracle
-from localdp.oracles.party import Request
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
+from localdp.party.party import Request
 from parties.agent.service import AgentService
 from parties.coordinator import Peer, Reachable, RemoteParties
 from parties.relay.server import RelayServer

@@ -14,7 +14,7 @@ from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, LocalDpError, MalformedReport, Unreachable
 from localdp.oracles.collecting import run_collection
 from localdp.oracles.lr import InProcessLROracle, tally_of
-from localdp.oracles.party import Draw, Party, Request
+from localdp.party.party import Draw, Party, Request
 from parties.agent import plan
 from parties.agent.service import SERVICE_NAME
 from parties.coordinator import Peer, RemoteParties

@@ -17,7 +17,7 @@ import pytest
 from tests.support.browser import Seen, looked_at, measured, screenshot
 from tests.support.processes import envelope, localdp
 from tests.support.reports import TEXT, attack, separation, written
-from tests.unit.report.test_report import comparison_of
+from tests.unit.parties.report.test_report import comparison_of
 
 PHONE, DESK = 360, 1200
 

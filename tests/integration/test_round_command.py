@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.domains import BitDomain, Records, Schema
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
+from localdp.party.party import Party
+from localdp.party.policy import Policy
+from parties.addresses import State, write_state
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.command.main import app
 from parties.command.round import round_command
-from parties.command.state import State, write_state
 from parties.coordinator import Peer
 from tests.support.federations import ONE, parties_of, party, people
 from tests.support.processes import somebody_without_rights

@@ -18,8 +18,8 @@ from localdp.domains import BitDomain, Records, Schema
 from localdp.errors import InvalidParameter, QueryRefused, QuorumMissed
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle, tally_of
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
+from localdp.party.party import Party
+from localdp.party.policy import Policy
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from parties.agent.service import AgentService
 from parties.coordinator import Peer

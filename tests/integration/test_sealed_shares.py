@@ -14,8 +14,8 @@ from localdp.cohorts import Cohort, Split
 from localdp.errors import InvalidParameter, LocalDpError, MalformedReport, PolicyRefused, UnknownCollection
 from localdp.oracles.collecting import run_collection
 from localdp.oracles.lr import cohorts_by_party
-from localdp.oracles.party import Party
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
+from localdp.party.party import Party
 from localdp.sharing.collection import Collection, Tier
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault

@@ -26,10 +26,10 @@ from localdp.errors import (
     PolicyRefused,
     Unreachable,
 )
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
 from localdp.oracles.shuffled import ShuffledOracle
 from localdp.oracles.shuffler import Promise, Shuffler
+from localdp.party.party import Party
+from localdp.party.policy import Policy
 from localdp.randomizers.definition import Reports
 from localdp.randomness.keystream import KeystreamSource
 from parties.agent.service import SERVICE_NAME as AGENT_SERVICE

@@ -12,7 +12,7 @@ import pytest
 
 from localdp.cohorts import Cohort
 from localdp.errors import Unreachable
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.unary import SymmetricUnaryEncoding
 from parties.coordinator import Peer, RemoteParties
 from parties.relay.limits import WINDOW_PARTS

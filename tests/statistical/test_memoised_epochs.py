@@ -33,11 +33,11 @@ from localdp.auditing.histories import History, Schedule, answers_of, histories_
 from localdp.auditing.inputs_as_records import asked_of
 from localdp.cohorts import Cohort
 from localdp.domains import CategoryDomain, Records, Schema
-from localdp.oracles.party import Party, Request
-from localdp.oracles.policy import Policy
+from localdp.party.party import Party, Request
+from localdp.party.policy import Policy
 from localdp.randomizers.memoised import memoised_symmetric_unary
 from localdp.randomizers.memoised_hashing import MemoisedHashing
-from localdp.randomizers.universal_hash import bucket_of, fingerprints
+from localdp.randomizers.parts.universal_hash import bucket_of, fingerprints
 from tests.support.broken_epochs import PermanentForGood
 
 PEOPLE, ALPHA = {1: 16_000, 50: 4_000}, 1e-6  # by the number of requests an epoch

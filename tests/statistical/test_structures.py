@@ -15,11 +15,11 @@ import pytest
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.algorithms.heavy_hitters import PrefixPlan, run_heavy_hitters
 from localdp.estimation.consistency import clip, norm, norm_mul, norm_sub
 from localdp.estimation.isotonic import monotone_cdf
 from localdp.randomizers.definition import Values
 from localdp.randomizers.haar import HaarRanges
-from localdp.randomizers.heavy_hitters import PrefixPlan, run_heavy_hitters
 from localdp.randomizers.hierarchy import HierarchicalRanges
 from localdp.randomizers.marginals import HadamardMarginals
 from localdp.randomizers.memoised import Memo, memoised_optimized_unary, memoised_symmetric_unary

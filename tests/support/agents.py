@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from localdp.accounting.ledger import Charge
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from parties.agent.config import AgentConfig
 from parties.agent.register import entries_of
 from parties.agent.secret_file import load_secrets

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from localdp.accounting.ledger import MemoryLedger
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from parties.agent.service import AgentService
 from parties.agent.work import WorkLimits
 from tests.support.broken_budget_agents import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from localdp.accounting.remaining import STEPS, Step
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from parties.agent.service import AgentService
 from parties.wire.v1 import oracle_pb2 as pb
 

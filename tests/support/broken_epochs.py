@@ -10,10 +10,10 @@ from localdp.accounting.ledger import Charge, MemoryLedger, Receipt
 from localdp.cohorts import Asked, Cohort
 from localdp.domains import Records
 from localdp.framing import digest
-from localdp.oracles import party as drawing
-from localdp.oracles.epoch import Epoch
-from localdp.oracles.party import Bill, Draw, Party, Request
-from localdp.oracles.question import MEMOISED, Question
+from localdp.party import party as drawing
+from localdp.party.epoch import Epoch
+from localdp.party.party import Bill, Draw, Party, Request
+from localdp.party.question import MEMOISED, Question
 from localdp.randomizers.definition import Reports, Values
 from localdp.randomizers.memoised import Memo
 from localdp.randomness.keys import derive_key

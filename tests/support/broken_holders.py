@@ -16,8 +16,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger, Receipt
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted
-from localdp.oracles.party import Draw, Party, Request
-from localdp.oracles.policy import Policy
+from localdp.party.party import Draw, Party, Request
+from localdp.party.policy import Policy
 from localdp.randomizers.one_bit import OneBitRandomizer
 from tests.support.federations import KEYRING, people
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger, Receipt
 from localdp.cohorts import Cohort
-from localdp.oracles.party import Bill, Party
-from localdp.oracles.secrets import Secrets
+from localdp.party.party import Bill, Party
+from localdp.party.secrets import Secrets
 from parties.agent.entries import Content, Entry
 from parties.agent.ledger import SECONDS_PER_DAY
 from tests.fault.operations import PEOPLE

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, RequestExpired, WorkRefused
-from localdp.oracles.party import Draw, Party, Request
+from localdp.party.party import Draw, Party, Request
 from parties.agent.desk import Desk
 from parties.agent.scheduler import FairWorker
 from parties.agent.service import AgentService

@@ -13,7 +13,7 @@ import grpc
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted
-from localdp.oracles.party import Draw, Request
+from localdp.party.party import Draw, Request
 from localdp.randomizers.one_bit import OneBitRandomizer
 from parties import codec
 from parties.agent.service import AgentService

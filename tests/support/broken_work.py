@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.oracles.party import Party, Request
+from localdp.party.party import Party, Request
 from parties.agent.plan import Plan, randomize_plan, reports_per_part
 from parties.agent.scheduler import FairWorker, Turns
 from parties.agent.service import AgentService

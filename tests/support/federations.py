@@ -16,8 +16,8 @@ from localdp.accounting.ledger import Ledger, MemoryLedger
 from localdp.domains import Records
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt, made_up_people
-from localdp.oracles.party import Party, Request
-from localdp.oracles.policy import Policy
+from localdp.party.party import Party, Request
+from localdp.party.policy import Policy
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding

@@ -8,7 +8,7 @@ from typing import Any
 
 import grpc
 
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from localdp.sharing.share_server import ShareServer
 from parties.agent.service import AgentService
 from parties.shares.service import ShareService

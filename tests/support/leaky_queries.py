@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from localdp.domains import Records
 from localdp.queries.evaluate import condition, evaluate
 from localdp.queries.expressions import Condition, Point
-from localdp.randomizers.universal_hash import fingerprints
+from localdp.randomizers.parts.universal_hash import fingerprints
 
 Array = NDArray[Any]
 
@@ -141,14 +141,14 @@ TWINS: list[tuple[str, Callable[..., Any], str, int]] = [
     ("localdp.queries.vector_evaluate._first", first_by_masks, "Which", CROWD),
     ("localdp.queries.vector_evaluate._nearest", nearest_by_masks, "ever nearer", CROWD),
     ("localdp.queries.evaluate._decided", decided_by_masks, "DecisionList", CROWD),
-    ("localdp.oracles.question._decimals", fingerprints_of_distinct, "fingerprints of numbers", CROWD),
+    ("localdp.party.question._decimals", fingerprints_of_distinct, "fingerprints of numbers", CROWD),
     ("localdp.queries.vector_evaluate._shortened", shortened_by_masks, "the shortening of vectors", CROWD),
     ("localdp.queries.vector_evaluate._first", first_counted_by_masks, "Which", CROWD),
     ("localdp.queries.vector_evaluate._nearest", nearest_of_small_numbers, "ever nearer", CROWD),
     ("localdp.queries.evaluate.selected", selected_by_masks, "DecisionList", CROWD),
     ("localdp.queries.evaluate.selected", selected_by_where, "DecisionList", GREAT_CROWD),
     ("localdp.queries.evaluate.looked_up", looked_up_by_masks, "one of many labels", CROWD),
-    ("localdp.oracles.question.looked_up", looked_up_by_masks, "fingerprints of many labels", CROWD),
+    ("localdp.party.question.looked_up", looked_up_by_masks, "fingerprints of many labels", CROWD),
     ("localdp.queries.vector_evaluate._placed", placed_by_masks, "At", CROWD),
     ("localdp.queries.losses.slope", slope_by_where, "the slope of a hinge", GREAT_CROWD),
 ]

@@ -5,8 +5,8 @@ from localdp.accounting.ledger import Ledger, MemoryLedger
 from localdp.domains import Records
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt, made_up_people
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
+from localdp.party.party import Party
+from localdp.party.policy import Policy
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
-from localdp.oracles.question import Question
+from localdp.party.question import Question
 from localdp.queries import losses, vector_evaluate
 from localdp.queries.encoded import encoded
 from localdp.queries.expressions import Loss, Several

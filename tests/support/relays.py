@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from localdp.errors import LocalDpError
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from parties.agent.service import AgentService
 from parties.identity import Identity
 from parties.relay.answering import Methods

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from localdp.oracles.party import Party
+from localdp.party.party import Party
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.coordinator import Peer
 from parties.rounds.liveness import enrol_peers

@@ -12,8 +12,8 @@ from localdp.accounting.ledger import Charge, Ledger, Receipt
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, PolicyRefused, RequestExpired
 from localdp.framing import digest
-from localdp.oracles.party import Bill, Party, Request
-from localdp.oracles.question import MEMOISED, Question
+from localdp.party.party import Bill, Party, Request
+from localdp.party.question import MEMOISED, Question
 from parties.agent.config import AgentConfig
 from parties.agent.data import load_table
 from parties.agent.ledger import SqliteLedger

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.randomizers.packing import unsigned_type
+from localdp.randomizers.parts.packing import unsigned_type
 from localdp.randomness.lanes import LanedSource
 from localdp.randomness.source import IntegerLaw, Integers
 from localdp.randomness.stream import search_law

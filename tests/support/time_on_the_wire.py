@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.local_hashing import OptimalLocalHashing

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from parties import codec
 from parties.wire.v1 import oracle_pb2, oracle_pb2_grpc

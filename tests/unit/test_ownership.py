@@ -9,10 +9,10 @@ from localdp.domains import BitDomain, Ownership, Records, Schema
 from localdp.errors import BudgetExhausted, InvalidParameter, InvalidRecord
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.party import Party, Request
-from localdp.oracles.policy import Policy
 from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import Shuffler
+from localdp.party.party import Party, Request
+from localdp.party.policy import Policy
 from localdp.randomizers.one_bit import binary_randomized_response
 from localdp.randomness.hazmat import SeededSource
 from tests.support.people import KEYRING, ONE

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.thresholds import keep_threshold
+from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomness.source import WORD_RANGE, RandomSource
 
 MOST_FEATURES = 4096

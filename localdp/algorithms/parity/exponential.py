@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.release.distinguishers import ExponentialMechanism
 from localdp.errors import InvalidParameter
-from localdp.randomizers.walsh import walsh_hadamard
+from localdp.randomizers.parts.walsh import walsh_hadamard
 from localdp.randomness.source import RandomSource
 
 MOST_FEATURES = 16

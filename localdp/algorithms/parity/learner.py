@@ -21,7 +21,7 @@ from localdp.algorithms.definition import TARGET, Learner, features_of
 from localdp.domains import BitDomain, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle
-from localdp.randomizers.walsh import parity
+from localdp.randomizers.parts.walsh import parity
 
 MOST_FEATURES = 20
 SIGNAL = 1.0

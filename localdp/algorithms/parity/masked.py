@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from localdp.algorithms.definition import TARGET, Learner
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle
-from localdp.randomizers.walsh import parity
+from localdp.randomizers.parts.walsh import parity
 
 
 class MaskedParityLearner(Learner):

@@ -35,8 +35,9 @@ from localdp.algorithms.release.universe import Floats, Universe
 from localdp.algorithms.release.updates import DatabaseUpdate, MultiplicativeWeights
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
-from localdp.oracles.definition import MOST_QUERIES_IN_A_ROUND, Cost, StatisticalQueryOracle
+from localdp.oracles.definition import Cost, StatisticalQueryOracle
 from localdp.oracles.plans import Plan, PlannedQuery
+from localdp.queries.asked import MOST_QUERIES_IN_A_ROUND
 from localdp.randomness.source import RandomSource
 
 MOST_ENTRIES = 1 << 24  # of the table of queries and cells

@@ -10,7 +10,8 @@
 | `tables.py`, `page.py`, `page.html` | the page |
 | `writing.py` | report.html, whole or not at all |
 
-Checked in tests/unit/report/test_experiment_report.py, and in a browser in tests/integration/test_report_in_browser.py.
+Checked in tests/unit/parties/report/test_experiment_report.py, and in a browser in
+tests/integration/test_report_in_browser.py.
 """
 
 from parties.report.experiment.writing import write_experiment_report

@@ -1,7 +1,8 @@
 """Stories as one self-contained page: no script runs, nothing is loaded from anywhere, and long parts open at a touch.
 
 Claim.  Text from the files of results is text on the page, never markup; the numbers on it are those of the files.
-Checked in tests/unit/report/test_experiment_report.py, and in a browser in tests/integration/test_report_in_browser.py.
+Checked in tests/unit/parties/report/test_experiment_report.py, and in a browser in
+tests/integration/test_report_in_browser.py.
 """
 
 from __future__ import annotations

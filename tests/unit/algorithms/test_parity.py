@@ -17,7 +17,7 @@ from localdp.errors import InvalidParameter, SignalTooWeak
 from localdp.experiments.separations import bit_records, made_up_masked_parity, made_up_parity
 from localdp.oracles.adversarial import STRATEGIES, AdversarialOracle
 from localdp.oracles.exact import ExactOracle
-from localdp.randomizers.walsh import walsh_hadamard
+from localdp.randomizers.parts.walsh import walsh_hadamard
 from localdp.randomness.hazmat import SeededSource
 from tests.support.people import ONE
 

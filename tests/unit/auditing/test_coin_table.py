@@ -12,7 +12,7 @@ import pytest
 from localdp.auditing.coin_table import MOST_PATHS, WORDS, Coin, CoinTable, joint_law
 from localdp.domains import Ownership
 from localdp.errors import InvalidParameter
-from localdp.oracles import epoch, party
+from localdp.party import epoch, party
 from localdp.randomizers import memoised
 from localdp.randomness.lanes import LanedSource
 from localdp.randomness.source import WORD_RANGE, IntegerLaw, RandomSource

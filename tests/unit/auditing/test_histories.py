@@ -25,8 +25,8 @@ from localdp.auditing.histories import (
 )
 from localdp.auditing.result import HistoryAudit
 from localdp.errors import InvalidParameter
-from localdp.oracles.party import Party
-from localdp.oracles.question import FINGERPRINTED, MEMOISED
+from localdp.party.party import Party
+from localdp.party.question import FINGERPRINTED, MEMOISED
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.memoised import (
     MemoisedUnary,
@@ -90,7 +90,7 @@ def opposite(name: str) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_change_of_records_costs_at_most_what_was_booked_for_every_randomizer(name: str) -> None:
-    # At larger sizes the same is done by `localdp audit --all`, in tests/unit/command/test_choose_and_audit.py.
+    # At larger sizes the same is done by `localdp audit --all`, in tests/unit/parties/command/test_choose_and_audit.py.
     randomizer = smallest(name)
     found = change_audit(randomizer, opposite(name))
     assert found is not None and found.rounded is not None

@@ -6,9 +6,9 @@ import pytest
 from localdp.auditing.catalogue import CATALOGUE
 from localdp.auditing.drawing import ends, values_of
 from localdp.auditing.inputs_as_records import asked_of
-from localdp.oracles.question import FINGERPRINTED, Question
+from localdp.party.question import FINGERPRINTED, Question
 from localdp.randomizers.marginals import HadamardMarginals
-from localdp.randomizers.universal_hash import fingerprints
+from localdp.randomizers.parts.universal_hash import fingerprints
 from tests.unit.auditing.twins import EPSILON, NAMES
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from localdp.errors import InvalidParameter
 from localdp.estimation.sign_transform import sign_transform
-from localdp.randomizers.walsh import walsh_hadamard
+from localdp.randomizers.parts.walsh import walsh_hadamard
 
 
 @pytest.mark.parametrize("bits", [0, 1, 2, 3, 8, 9])

@@ -11,8 +11,9 @@ from localdp.algorithms.quick_start import oracle_of_records
 from localdp.errors import InvalidParameter, QueryRefused, SignalTooWeak
 from localdp.experiments.catalogue import LEARNERS, RELEASES, LearnerTask, QueryTask, Task
 from localdp.experiments.datasets import synthetic
-from localdp.oracles.definition import Answer, Asked, AskedVector, StatisticalQueryOracle, VectorAnswer
+from localdp.oracles.definition import Answer, StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.exact import ExactOracle
+from localdp.queries.asked import Asked, AskedVector
 from localdp.randomness.hazmat import SeededSource
 
 PARAMETERS: dict[str, tuple[str, Mapping[str, Any]]] = {

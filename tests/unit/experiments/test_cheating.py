@@ -27,13 +27,14 @@ from localdp.experiments.cheating import (
 from localdp.experiments.faults import Faulty, FaultyLROracle, FaultyShareServers
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt, made_up_people
-from localdp.oracles.definition import VectorAnswer, checked_plan
+from localdp.oracles.definition import VectorAnswer
 from localdp.oracles.local import LocalOracle
-from localdp.oracles.party import Party
-from localdp.oracles.policy import Policy
 from localdp.oracles.shared import SharedOracle
 from localdp.oracles.shuffled import ShuffledOracle
 from localdp.oracles.shuffler import Shuffler
+from localdp.party.party import Party
+from localdp.party.policy import Policy
+from localdp.queries.asked import checked_plan
 from localdp.queries.statistical import StatisticalQuery
 from localdp.randomizers.coordinate_sampling import CoordinateSampling
 from localdp.randomizers.hadamard import HadamardResponse

@@ -16,8 +16,8 @@ from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt, made_up_people
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.party import Party, Request
 from localdp.oracles.shared import SharedOracle
+from localdp.party.party import Party, Request
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomness.hazmat import SeededSource
 from localdp.sharing.share_server import ShareServer

@@ -10,7 +10,7 @@ from localdp.cohorts import Cohort, Split
 from localdp.errors import BudgetExhausted, InvalidParameter, Unreachable
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.definition import Reports
 from tests.support.people import KEYRING, ONE, parties_of, population
 

@@ -12,8 +12,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, LocalDpError, PolicyRefused, ShareMismatch, Unreachable
 from localdp.oracles.definition import Answer, Cost
-from localdp.oracles.party import Party
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
+from localdp.party.party import Party
 from localdp.sharing.collection import Collection
 from localdp.sharing.server_policy import ServerPolicy
 from localdp.sharing.share_server import ShareServer

@@ -12,8 +12,8 @@ from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, TooFewReports
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.party import Request
 from localdp.oracles.shuffled import ShuffledOracle, Shuffler
+from localdp.party.party import Request
 from localdp.randomizers.one_bit import OneBitRandomizer
 from tests.support.people import KEYRING, ONE, parties_of, population
 

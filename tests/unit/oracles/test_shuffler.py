@@ -21,9 +21,9 @@ from localdp.errors import (
     UnknownIndex,
 )
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.party import Request
 from localdp.oracles.shuffled import ShuffledOracle
 from localdp.oracles.shuffler import Promise, Shuffler
+from localdp.party.party import Request
 from localdp.randomizers.definition import LocalRandomizer, Reports
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.memoised import memoised_optimized_unary

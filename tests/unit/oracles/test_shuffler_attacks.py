@@ -19,11 +19,11 @@ from localdp.cohorts import Asked, Cohort, Split
 from localdp.domains import Records
 from localdp.errors import BudgetExhausted, PolicyRefused, RequestExpired, TooFewReports
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.party import Draw, Party, Request
-from localdp.oracles.policy import Policy
 from localdp.oracles.promise import Promise
 from localdp.oracles.shuffled import ShuffledOracle
 from localdp.oracles.shuffler import Shuffler
+from localdp.party.party import Draw, Party, Request
+from localdp.party.policy import Policy
 from localdp.randomizers.definition import Reports, Values
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomness.hazmat import SeededSource

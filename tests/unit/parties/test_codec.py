@@ -14,7 +14,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import LARGEST_INDEX, Cohort, Split
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter, LocalDpError
-from localdp.oracles.party import Request
+from localdp.party.party import Request
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing.binding import MOST_SECONDS, Binding
 from localdp.sharing.collection import Collection, Contributor

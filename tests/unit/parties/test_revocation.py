@@ -18,7 +18,7 @@ from parties.identity import CERTIFICATE, ISSUED, load_identity, make_authority,
 from parties.relay.context import RelayedContext
 from parties.revocation import Revocations
 from parties.revocation_list import REVOKED, RevokedCertificates, read_list, revoke
-from tests.unit.parties.test_observability import lines, logged
+from tests.unit.parties.observability.test_observability import lines, logged
 
 NAMES = ("analyst", "mallory", "north")
 

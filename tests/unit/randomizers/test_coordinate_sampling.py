@@ -10,7 +10,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.coordinate_sampling import LARGEST_DIMENSION, CoordinateSampling
 from localdp.randomizers.definition import Values
-from localdp.randomizers.packing import Unsigned
+from localdp.randomizers.parts.packing import Unsigned
 from localdp.randomness.enumerating import enumerate_law
 from localdp.randomness.hazmat import SeededSource
 from localdp.randomness.source import RandomSource

@@ -10,7 +10,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.definition import Tally
 from localdp.randomizers.haar import HaarRanges
-from localdp.randomizers.range_estimates import RangeEstimates
+from localdp.randomizers.parts.range_estimates import RangeEstimates
 from localdp.randomness.hazmat import SeededSource
 from tests.support.broken_twins import BrokenTwin, EpsilonDoubled, ItemKept, SeedReused
 from tests.support.randomizer_checks import (

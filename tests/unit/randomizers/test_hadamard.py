@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.hadamard import LARGEST_INPUTS, HadamardResponse
-from localdp.randomizers.walsh import parity, transform_columns, walsh_hadamard
+from localdp.randomizers.parts.walsh import parity, transform_columns, walsh_hadamard
 from localdp.randomness.hazmat import SeededSource
 from tests.support.broken_twins import EpsilonDoubled, ItemKept, SeedReused
 from tests.support.frequency_twins import DebiasForgotten, NoiseTwice

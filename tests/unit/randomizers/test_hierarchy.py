@@ -11,7 +11,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.definition import Tally
 from localdp.randomizers.hierarchy import HierarchicalRanges, constrained_inference
-from localdp.randomizers.range_estimates import RangeEstimates
+from localdp.randomizers.parts.range_estimates import RangeEstimates
 from tests.support.broken_twins import BrokenTwin, EpsilonDoubled, LastBitKept, SeedReused
 from tests.support.randomizer_checks import (
     assert_caught,

@@ -24,7 +24,7 @@ from localdp.randomizers.local_hashing import (
     binary_local_hashing,
     nearest_buckets,
 )
-from localdp.randomizers.universal_hash import (
+from localdp.randomizers.parts.universal_hash import (
     bucket_of,
     checked_fingerprints,
     family_seeds,

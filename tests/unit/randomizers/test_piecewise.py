@@ -9,9 +9,9 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.randomizers.mean_estimates import debiased_moments, power_sums, power_sums_of_counts
+from localdp.randomizers.parts.mean_estimates import debiased_moments, power_sums, power_sums_of_counts
+from localdp.randomizers.parts.window_law import WindowLaw
 from localdp.randomizers.piecewise import LARGEST_RESOLUTION, PiecewiseRandomizer
-from localdp.randomizers.window_law import WindowLaw
 from localdp.randomness.hazmat import SeededSource
 from tests.support.broken_twins import DebiasForgotten, EpsilonDoubled, ItemKept, SeedReused
 from tests.support.randomizer_checks import (

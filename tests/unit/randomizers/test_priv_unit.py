@@ -13,9 +13,9 @@ from scipy import integrate, stats
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.randomizers.near_scores import NearScores, best_near, near_moments
+from localdp.randomizers.parts.near_scores import NearScores, best_near, near_moments
+from localdp.randomizers.parts.public_normals import PublicScores, public_normals
 from localdp.randomizers.priv_unit import LARGEST_DIMENSION, PrivUnit, _candidates
-from localdp.randomizers.public_normals import PublicScores, public_normals
 from localdp.randomness.enumerating import enumerate_law
 from localdp.randomness.hazmat import SeededSource
 from localdp.randomness.lanes import LanedSource

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.randomizers.correlation import correlate, smooth_length
+from localdp.randomizers.parts.correlation import correlate, smooth_length
+from localdp.randomizers.parts.singer import Geometry, difference_set
 from localdp.randomizers.projective_geometry import (
     LARGEST_INPUTS,
     ProjectiveGeometryResponse,
     best_geometry,
 )
-from localdp.randomizers.singer import Geometry, difference_set
 from tests.support.broken_twins import EpsilonDoubled, ItemKept, SeedReused
 from tests.support.frequency_twins import DebiasForgotten, NoiseTwice
 from tests.support.randomizer_checks import (

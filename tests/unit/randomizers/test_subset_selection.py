@@ -10,8 +10,8 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.k_ary import KaryRandomizedResponse
+from localdp.randomizers.parts.subsets import bitmaps_of, items_of
 from localdp.randomizers.subset_selection import MOST_INPUTS, SubsetSelection, best_size
-from localdp.randomizers.subsets import bitmaps_of, items_of
 from localdp.randomness.hazmat import SeededSource
 from localdp.randomness.lanes import LanedSource
 from tests.support.broken_twins import DebiasForgotten, EpsilonDoubled, ItemKept, SeedReused
@@ -227,7 +227,7 @@ def test_one_person_and_nobody_are_served() -> None:
 
 
 def test_grouped_bounds_multiply_to_at_most_one_word_and_cover_all() -> None:
-    from localdp.randomizers.subsets import _grouped
+    from localdp.randomizers.parts.subsets import _grouped
 
     groups = list(_grouped(range(749, 1023)))
     assert [bound for _, bounds in groups for bound in bounds] == list(range(749, 1023))

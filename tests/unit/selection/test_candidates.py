@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.randomizers.packing import packed_size
+from localdp.randomizers.parts.packing import packed_size
 from localdp.randomness.hazmat import SeededSource
 from localdp.selection.candidates import FAMILIES, Candidate, Family
 

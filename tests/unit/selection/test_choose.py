@@ -7,8 +7,8 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
+from localdp.randomizers.parts.singer import difference_set
 from localdp.randomizers.recursive_hadamard import RecursiveHadamardResponse
-from localdp.randomizers.singer import difference_set
 from localdp.selection import Choice, choose
 
 PEOPLE = 10**6

@@ -1,0 +1,354 @@
+"""A party: it holds people's records, and answers for them through local randomizers, within their budgets.
+
+On a request it type-checks the query, takes the epsilon from the randomizer's own law, charges the ledger, and only
+then draws.  The coins of person i are a function of the party's secret key, the epoch, the canonical bytes of the request
+and i: the same request has the same report, at no further charge, and different requests never share coins, nor do two
+epochs.  What is charged comes in two steps, the inputs that are read off records and what is drawn from them, so that an
+agent can keep one or the other and need not look at records again.
+
+Before several parties are asked, each can be asked whether it would answer (`granted`, `granted_shares`): the same checks
+by the same code, and the ledger's `require` in place of its charge.  A yes holds for that moment.  It costs nothing, so it
+must tell nothing: every refusal here is a function of the request, of the owner's rules, of the epoch's number and of what
+was charged before, and never of a record, nor of whether one changed (docs/threat-model.md lists them).
+
+This is the whole of the party's behaviour, without network or disk; `parties.agent` puts it behind gRPC with a
+durable ledger.  In process and over gRPC the same requests therefore give bit-identical reports.
+
+Checked in tests/unit/party/test_party.py, tests/unit/party/test_granted.py, tests/contract/test_lr_oracle.py and
+tests/fault/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import Charge, Ledger
+from localdp.accounting.remaining import Step, remaining
+from localdp.cohorts import Asked, Cohort
+from localdp.domains import Ownership, Records
+from localdp.errors import InvalidParameter, PolicyRefused, RequestExpired, UnknownIndex
+from localdp.framing import digest
+from localdp.party.epoch import Epoch
+from localdp.party.policy import Policy
+from localdp.party.question import MEMOISED, Question, shortened
+from localdp.party.secrets import Secrets
+from localdp.queries.asked import checked_plan
+from localdp.queries.encoded import Query, encoding_of, measured
+from localdp.randomizers.definition import LocalRandomizer, Reports, Values
+from localdp.randomizers.memoised import Memo, MemoisedUnary
+from localdp.randomizers.memoised_hashing import MemoisedHashing
+from localdp.randomness.lanes import LanedSource
+from localdp.randomness.source import RandomSource
+from localdp.sharing.blocks import ShareBlock
+from localdp.sharing.collection import Collection
+from localdp.sharing.tiers import Sharing, sharing_of
+
+SHORTEST_REQUEST_ID = 16
+LONGEST_REQUEST_ID = 64
+
+_Made = TypeVar("_Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Charged(Generic[_Made]):
+    """What was charged: its name in the ledger, and how the answers of any part of the cohort come about."""
+
+    name: bytes
+    epoch: int
+    inputs: Callable[[Asked], Values]  # read off the records
+    made: Callable[[Asked, Values], _Made]  # drawn from inputs, by coins of this name and epoch
+    keeps: Literal["answers", "inputs"] = "answers"  # what is kept, so that records are not looked at again
+
+    def __call__(self, part: Asked) -> _Made:
+        return self.made(part, self.inputs(part))
+
+
+Draw = Charged[Reports]
+Shares = Charged[list[ShareBlock]]  # a block for each share server
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call of the LR oracle: apply this randomizer to this query of each person's record."""
+
+    request_id: bytes
+    query: str  # text; the party parses and checks it against its own schema
+    randomizer: LocalRandomizer
+    mixed: bool = False  # a shuffler asks, and will mix the reports with other people's
+    epoch: int = 0  # the epoch that is asked about; 0: whichever is open
+
+    def __post_init__(self) -> None:
+        if not SHORTEST_REQUEST_ID <= len(self.request_id) <= LONGEST_REQUEST_ID:
+            raise InvalidParameter(
+                f"a request identifier has {SHORTEST_REQUEST_ID} to {LONGEST_REQUEST_ID} bytes"
+            )
+
+    @classmethod
+    def fresh(cls, query: str, randomizer: LocalRandomizer, source: RandomSource) -> Request:
+        """A request under a new identifier."""
+        return cls(source.raw("u1", SHORTEST_REQUEST_ID).tobytes(), query, randomizer)
+
+    def digest(self, text: str) -> bytes:
+        """What names the request in the ledger and keys its coins, given the query's canonical text."""
+        return digest(
+            b"localdp request v1", self.request_id, text.encode(), self.randomizer.canonical.encode()
+        )
+
+    def content_digest(self, text: str) -> bytes:
+        """What names all requests that ask the same, under whatever identifier."""
+        return digest(b"localdp content v1", text.encode(), self.randomizer.canonical.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a request is charged as, and what each report costs."""
+
+    name: bytes  # what the ledger calls it, and most coins are keyed by
+    epoch: Epoch
+    cost: Epsilon
+    purpose: str
+    caller: str
+    mixed: bool = False
+    named: int = 0  # the epoch that the request names; 0: whichever is open
+
+
+class Party:
+    """Records, secret keys, a ledger and a policy."""
+
+    def __init__(
+        self,
+        name: str,
+        records: Records,
+        secret: bytes | Secrets,
+        ledger: Ledger,
+        policy: Policy | None = None,
+        ownership: Ownership | None = None,
+    ) -> None:
+        """`ownership` says whose rows they are, where one person has several; without a policy only budgets rule."""
+        self.name = name
+        self.ledger = ledger
+        self.policy = policy or Policy(largest_epsilon=ledger.limit)
+        self.require_kept: Callable[[bytes, int], None] = lambda name, epoch: (
+            None
+        )  # refuses what is not repeated
+        self._secrets = secret if isinstance(secret, Secrets) else Secrets.of(secret)
+        self.enter(Epoch.first(records, ownership))
+
+    def enter(self, epoch: Epoch) -> None:
+        """Answer from this epoch from now on; whatever was charged before is answered from its own."""
+        if epoch.by_row and epoch.ownership is not None:
+            self.policy.require_rows(int(epoch.ownership.counts.max()))
+        self.epoch = epoch
+
+    @property
+    def records(self) -> Records:
+        """The records of the epoch."""
+        return self.epoch.records
+
+    @property
+    def people(self) -> int:
+        """How many people can be asked: one for each index of a cohort (or row, where each row answers)."""
+        return self.epoch.people
+
+    @property
+    def by_row(self) -> bool:
+        """Whether every row answers by itself, and one person may own several."""
+        return self.policy.most_rows > 1 or self.epoch.by_row
+
+    def state(self) -> bytes:
+        """What pins the records, in the ledger, for its owner."""
+        return self.epoch.pinned(self._secrets.pin)
+
+    def randomize(self, request: Request, cohort: Cohort) -> Reports:
+        """Charge, draw and return one report for each person of the cohort."""
+        return self.charged(request, cohort)(cohort)
+
+    def charged(self, request: Request, cohort: Cohort, caller: str = "") -> Draw:
+        """Charge for the whole cohort at once; what is returned draws the reports of any part of it."""
+        question, bill = self._billed(request, caller)
+        secret = self._charge(bill, cohort)
+        randomizer, epoch, name = request.randomizer, bill.epoch, bill.name
+
+        def inputs(part: Asked) -> Values:
+            return question.inputs(epoch.rows_of(part, name, secret, question.columns))
+
+        if isinstance(randomizer, MEMOISED):
+            asked = name if self.policy.by_content else request.digest(question.text)
+            return _remembered(randomizer, inputs, bill, secret, asked)
+        key = epoch.key(secret, b"reports", name)
+        return Charged(
+            name,
+            epoch.number,
+            inputs,
+            lambda part, values: randomizer.randomize(values, LanedSource(key, part.lanes())),
+        )
+
+    def had(self, request: Request, cohort: Cohort, caller: str = "") -> bytes:
+        """What a request of an epoch that has ended was charged as, if this caller had all of these reports; or a refusal.
+
+        The owner's rules of now hold for it, too.
+        """
+        bill = self._billed(request, caller)[1]
+        if bill.named > bill.epoch.number:
+            raise RequestExpired(_another_epoch(bill))
+        if not self.ledger.was_heard(self._permitted(bill, cohort)):
+            raise RequestExpired("the epoch that this request was charged in has ended; make a new request")
+        return bill.name
+
+    def granted(self, request: Request, cohort: Cohort, caller: str = "") -> Epsilon:
+        """What a report costs each person who has not paid for it yet, if `charged` would answer now; or its refusal."""
+        return self._granted(self._billed(request, caller)[1], cohort)
+
+    def budgets(self, caller: str = "") -> tuple[Step, ...]:
+        """What people have left, in coarse steps, for a caller who may ask; no record has a part in it."""
+        self.policy.require_caller(caller)
+        return remaining(self.ledger.spent(), self.ledger.limit, self.policy.fewest)
+
+    def _billed(self, request: Request, caller: str) -> tuple[Question, Bill]:
+        """What is asked, and what it is charged as; or a refusal that has nothing to do with who is asked."""
+        self.policy.require_caller(caller)
+        if request.mixed:
+            self._require_mixable()
+        randomizer, epoch = request.randomizer, self.epoch
+        question = Question.asked(request.query, epoch.records.schema, randomizer)
+        self.policy.require_columns(question.columns)
+        cost = randomizer.epsilon_permanent if isinstance(randomizer, MEMOISED) else randomizer.epsilon
+        name, about = self.name_of(request), question.about(randomizer)
+        return question, Bill(name, epoch, cost, about, caller, request.mixed, request.epoch)
+
+    def name_of(self, request: Request) -> bytes:
+        """What the ledger calls a request in this epoch; or a refusal of its query."""
+        text = Question.asked(request.query, self.epoch.records.schema, request.randomizer).text
+        if isinstance(request.randomizer, MEMOISED):
+            # Any number of reports of an epoch costs a person what one permanent answer costs; a new epoch may have a new
+            # value for anybody, so it is charged to everybody, and has permanent answers of its own.
+            return digest(b"memo", request.content_digest(text), self.epoch.identifier)
+        if self.policy.by_content:
+            return digest(request.content_digest(text), self.epoch.identifier)
+        return request.digest(text)
+
+    def _require_mixable(self) -> None:
+        """Refuse where mixing would not hide a person; whoever mixes cannot know what the owner decided meanwhile."""
+        if self.policy.by_content:
+            raise PolicyRefused(
+                "this party answers by content: mixed reports of n people and of n - 1 of them would differ by one person's"
+            )
+        if self.by_row:
+            raise PolicyRefused("this party answers by row: people would hide among their own rows")
+
+    def share(self, collection: Collection, cohort: Cohort, caller: str = "") -> list[ShareBlock]:
+        """Charge, encode and split the answers of the cohort: one block for each share server."""
+        return self.shared(collection, cohort, caller)(cohort)
+
+    def shared(self, collection: Collection, cohort: Cohort, caller: str = "") -> Shares:
+        """Charge for the whole cohort at once; what is returned makes the shares of any part of it.
+
+        A person's coins are a function of the party's key, the collection and the person, so a report that is asked for
+        again, in whatever parts, is the same report.
+        """
+        query, sharing, bill = self._billed_shares(collection, caller)
+        secret, epoch, name = self._charge(bill, cohort), bill.epoch, bill.name
+        key = epoch.key(secret, b"shares", name)
+
+        def inputs(part: Asked) -> Values:
+            return measured(query, epoch.rows_of(part, name, secret, query.columns))
+
+        def made(part: Asked, values: Values) -> list[ShareBlock]:
+            assert isinstance(part, Cohort)  # inputs are kept for shares, so nobody is left over
+            rows = sharing.split(collection.encoding.rows(values), LanedSource(key, part.lanes()))
+            return [ShareBlock(name, self.name, part, one) for one in rows]
+
+        return Charged(name, epoch.number, inputs, made, "inputs")
+
+    def granted_shares(self, collection: Collection, cohort: Cohort, caller: str = "") -> Epsilon:
+        """The same for a collection: its epsilon, if `shared` would answer now; or its refusal."""
+        return self._granted(self._billed_shares(collection, caller)[2], cohort)
+
+    def _billed_shares(self, collection: Collection, caller: str) -> tuple[Query, Sharing, Bill]:
+        """What is asked, and what it is charged as; or a refusal that has nothing to do with who is asked."""
+        self.policy.require_caller(caller)
+        epoch = self.epoch
+        query = checked_plan([collection.query], epoch.records.schema)[0]
+        self.policy.require_columns(query.columns)
+        self.policy.require_batch(collection.minimum_batch)
+        self.policy.require_withstanding(collection.plan.withstands(len(collection.servers)))
+        if encoding_of(query) != collection.encoding:
+            raise InvalidParameter(
+                "the answers to this query have another encoding than the collection says"
+            )
+        if collection.people_of(self.name) != self.people:
+            raise InvalidParameter("the collection is wrong about how many people this party speaks for")
+        sharing, purpose = (
+            sharing_of(collection, self.people),
+            f"{collection.plan.value} collection of {shortened(query.text)}, servers' keys"
+            f" {collection.binding.digest[:4].hex()}",
+        )
+        return query, sharing, Bill(collection.digest, epoch, collection.epsilon, purpose, caller)
+
+    def _charge(self, bill: Bill, cohort: Cohort) -> bytes:
+        """Charge, and return the secret that the coins of this request are derived from."""
+        return self._secrets.key(self.ledger.charge(self._checked(bill, cohort)).key)
+
+    def _granted(self, bill: Bill, cohort: Cohort) -> Epsilon:
+        """The price, unless the charge would be refused now."""
+        self.ledger.require(self._checked(bill, cohort))
+        return bill.cost
+
+    def _checked(self, bill: Bill, cohort: Cohort) -> Charge:
+        """The charge that the ledger is to decide on: the policy allows it, and it can be answered in this epoch."""
+        charge = self._permitted(bill, cohort)
+        if bill.named not in (0, bill.epoch.number):
+            raise RequestExpired(_another_epoch(bill))
+        self.require_kept(bill.name, bill.epoch.number)
+        return charge
+
+    def _permitted(self, bill: Bill, cohort: Cohort) -> Charge:
+        """The charge, if the policy has nothing against it."""
+        if cohort.stop > bill.epoch.people:
+            raise UnknownIndex(
+                f"the cohort ends at {cohort.stop}, but the party holds {bill.epoch.people} people"
+            )
+        if bill.cost.nanonats == 0:
+            raise InvalidParameter("a report of epsilon 0 can say nothing, and is not made")
+        self.policy.require_cohort(cohort)
+        self.policy.require_cost(bill.cost, bill.caller, mixed=bill.mixed)
+        pin = bill.epoch.pinned(self._secrets.pin)
+        label, kept = self._secrets.label, self._secrets.labels
+        return Charge(
+            bill.name, pin, cohort, bill.cost, bill.purpose, bill.caller, label, kept, bill.epoch.number
+        )
+
+
+def _another_epoch(bill: Bill) -> str:
+    """Why a request that names an epoch is not answered in the open one."""
+    if bill.named > bill.epoch.number:
+        return (
+            f"epoch {bill.epoch.number} is open now, and epoch {bill.named} is not yet; make a new request"
+        )
+    return f"epoch {bill.epoch.number} is open now; make a new request"
+
+
+def _remembered(
+    randomizer: MemoisedUnary | MemoisedHashing,
+    inputs: Callable[[Asked], Values],
+    bill: Bill,
+    secret: bytes,
+    asked: bytes,
+) -> Draw:
+    """Reports from the permanent answers of an epoch, with coins of the second round for each request.
+
+    The permanent answers stand for the inputs: all reports of the epoch together tell no more than they do.
+    """
+    memo = Memo(randomizer, secret, bill.name)
+    key = bill.epoch.key(secret, b"renewed reports", asked)
+
+    def answers(part: Asked) -> Reports:
+        return memo.answers(part.indices(), inputs(part))
+
+    def renewed(part: Asked, kept: Values) -> Reports:
+        return randomizer.renew(kept, LanedSource(key, part.lanes()))
+
+    return Charged(bill.name, bill.epoch.number, answers, renewed, "inputs")
