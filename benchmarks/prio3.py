@@ -35,9 +35,9 @@ from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
 from localdp.sharing.prio3.batch.engine import WITHOUT_NUMBA, can_compile, warm_up
-from localdp.sharing.prio3.batch.kernels import Octets
 from localdp.sharing.prio3.batch.sharding import BlockSharder
 from localdp.sharing.prio3.batch.verification import BlockVerifier
+from localdp.sharing.prio3.batch.words import Octets
 from localdp.sharing.prio3.fields import PRIME128
 from localdp.sharing.prio3_tier import Prio3Tier
 

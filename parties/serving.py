@@ -9,17 +9,16 @@ Checked in tests/integration/test_serving.py, test_tls.py and test_relay.py.
 
 from __future__ import annotations
 
-import errno
-import socket
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import grpc
 
-from localdp.errors import CannotListen, InvalidParameter
+from localdp.errors import InvalidParameter
 from parties.admission import admitting
 from parties.identity import Identity, role_host
 from parties.introspection import Health, Reflection
+from parties.listening import LOOPBACK, cannot_listen, is_loopback, refusal
 
 LARGEST_MESSAGE_BYTES = 4 << 20  # gRPC's own default, on both sides: larger things are streamed in parts
 CHUNK_BYTES = 1 << 20
@@ -28,7 +27,6 @@ KEEPALIVE_SECONDS = 20
 ANSWER_SECONDS = 10
 _FREQUENT_PING_SECONDS = 10  # more frequent ones are an abuse, and end the connection
 _LARGEST_PORT = 65_535
-LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 
 CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE_BYTES),
@@ -70,11 +68,6 @@ class _Entered:
         entered = admitting(handlers)
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, entered),))
         self._server.add_registered_method_handlers(service, entered)
-
-
-def is_loopback(address: str) -> bool:
-    """Whether an address of the form host:port stays on this machine."""
-    return address.rpartition(":")[0] in LOOPBACK
 
 
 def open_channel(
@@ -151,33 +144,4 @@ def _bind(server: grpc.aio.Server, address: str, identity: Identity | None) -> i
             return server.add_insecure_port(address)
         return server.add_secure_port(address, identity.server_credentials())
     except RuntimeError as error:
-        raise cannot_listen(address, _refusal(address)) from error
-
-
-def cannot_listen(address: str, refused: OSError | None) -> CannotListen:
-    """What to say when an address cannot be had, by what the system said."""
-    why = "the port is not to be had"
-    match refused:
-        case socket.gaierror():
-            why = "the host is not known here; 127.0.0.1 is this machine"
-        case OSError(errno=errno.EADDRINUSE):
-            why = "the port is in use by another process"
-        case OSError(errno=errno.EADDRNOTAVAIL):
-            why = "the host is not an address of this machine; 127.0.0.1 is"
-        case OSError(errno=errno.EACCES):
-            why = "ports below 1024 are for the superuser"
-    return CannotListen(f"cannot listen on {address}: {why}")
-
-
-def _refusal(address: str) -> OSError | None:
-    """What the system says about an address: gRPC does not hand it on."""
-    host, _, port = address.rpartition(":")
-    try:
-        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
-        for family, kind, protocol, _, place in found:
-            with socket.socket(family, kind, protocol) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as gRPC does
-                probe.bind(place)
-    except OSError as error:
-        return error
-    return None
+        raise cannot_listen(address, refusal(address)) from error

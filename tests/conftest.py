@@ -1,10 +1,21 @@
-"""What a run of the tests says at its end."""
+"""What a run of the tests needs at its beginning, and says at its end."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from tests.tidy.collected import FLOOR, too_few
 from tests.vectors.prio3_vectors import which
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A run of everything has as many tests as there are; before some are left out by their marks."""
+    missing = too_few([item.nodeid.split("[")[0] for item in items], FLOOR)
+    if missing and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        raise pytest.UsageError(missing)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -31,8 +31,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.randomizers.definition import Floats, Reports, Tally, Values
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.range_estimates import RangeEstimates
-from localdp.randomizers.parts.sampled_sign import LARGEST_SIGNS, SampledSign
 from localdp.randomizers.parts.walsh import parity, walsh_hadamard
+from localdp.randomizers.sampled_sign import LARGEST_SIGNS, SampledSign
 from localdp.randomness.source import Integers, RandomSource
 
 

@@ -34,8 +34,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, Values
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.parts.sampled_sign import LARGEST_SIGNS, SampledSign
 from localdp.randomizers.parts.walsh import parity, transform_columns
+from localdp.randomizers.sampled_sign import LARGEST_SIGNS, SampledSign
 from localdp.randomness.source import RandomSource, Words
 
 MOST_BITS = 62

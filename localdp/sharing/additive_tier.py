@@ -19,7 +19,7 @@ from localdp.sharing import additive, field
 from localdp.sharing.blocks import Mask, Octets, Rows
 from localdp.sharing.collection import Collection
 from localdp.sharing.field import ELEMENT_BYTES, Elements
-from localdp.sharing.prio3.batch.engine import Tell
+from localdp.sharing.prio3.batch.role import Tell
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,8 @@ from localdp.sharing.blocks import Mask, Octets, Rows
 from localdp.sharing.collection import Collection
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
-from localdp.sharing.prio3.batch.engine import Tell, is_ready, is_under_way, warm_up, warm_up_later
+from localdp.sharing.prio3.batch.engine import is_ready, is_under_way, warm_up, warm_up_later
+from localdp.sharing.prio3.batch.role import Tell
 from localdp.sharing.prio3.batch.sharding import BlockSharder
 from localdp.sharing.prio3.batch.verification import BlockState, BlockVerifier
 from localdp.sharing.prio3.flp import AnyCircuit

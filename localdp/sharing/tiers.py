@@ -30,7 +30,7 @@ from localdp.randomness.source import RandomSource
 from localdp.sharing.additive_tier import AdditiveTier
 from localdp.sharing.blocks import Mask, Octets, Rows
 from localdp.sharing.collection import Collection
-from localdp.sharing.prio3.batch.engine import Tell
+from localdp.sharing.prio3.batch.role import Tell
 from localdp.sharing.prio3_tier import Prio3Tier
 
 LARGEST_ROW_BYTES = 1 << 20  # of one report: it must fit into a message

@@ -22,7 +22,7 @@ from parties.agent.config import AgentConfig
 from parties.agent.epochs import Prepared
 from parties.agent.state import log_failure, prepare_again, prepare_both
 from parties.observability.logs import configure_logs
-from parties.simulation.workers import become_worker, interruptions_held_back
+from parties.workers import become_worker, interruptions_held_back
 
 _LOWEST_PRIORITY = 19
 _Result = TypeVar("_Result")

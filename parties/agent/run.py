@@ -25,13 +25,14 @@ from parties.agent.epochs import Prepared, opened_epoch, publishing
 from parties.agent.service import SERVER_OPTIONS, SERVICE_NAME, AgentService
 from parties.agent.state import LEDGER_NAME, AgentState, is_overdue, log_failure, open_prepared
 from parties.identity import Identity, load_identity
+from parties.listening import is_loopback
 from parties.observability.endpoint import metrics_served
 from parties.observability.logs import configure_logs, log, release_logs
 from parties.observability.observer import Observer, WatchedLedger
 from parties.relay.answering import Methods
 from parties.relay.dialling import Line, keep_attached
 from parties.revocation import Revocations
-from parties.serving import KEEPALIVE_OPTIONS, is_loopback, open_aio_channel, start_server
+from parties.serving import KEEPALIVE_OPTIONS, open_aio_channel, start_server
 
 GRACE_SECONDS = 3.0  # what was charged is worth finishing; what is not can be asked for again
 _UNWITNESSED = "no witness is named: if the whole state were an old copy, nobody could know (docs/keys.md)"

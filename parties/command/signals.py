@@ -4,7 +4,7 @@ Python raises KeyboardInterrupt wherever the main thread happens to be.  If that
 else's, it is printed or dropped there, and the command would go on asking people.  So an interruption is raised again until
 it has come through; while it is on its way, through whatever cleans up, it is not disturbed.
 
-Checked in tests/unit/parties/command/test_signals.py.
+Checked in tests/integration/test_signals.py.
 """
 
 from __future__ import annotations

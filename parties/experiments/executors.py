@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
 from localdp.errors import LocalDpError
-from parties.simulation.workers import become_worker, interruptions_held_back
+from parties.workers import become_worker, interruptions_held_back
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")

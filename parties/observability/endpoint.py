@@ -14,8 +14,8 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 
 from localdp.errors import InvalidParameter
+from parties.listening import cannot_listen, is_loopback
 from parties.observability.metrics import CONTENT_TYPE
-from parties.serving import cannot_listen, is_loopback
 
 _LARGEST_HEAD = 1 << 13
 _SECONDS = 5.0

@@ -23,7 +23,7 @@ from localdp.experiments.compare import (
 from localdp.experiments.comparison import Row
 from localdp.experiments.keyring import Keyring
 from localdp.randomizers.definition import Floats
-from parties.simulation.workers import become_worker, interruptions_held_back
+from parties.workers import become_worker, interruptions_held_back
 
 
 def run_in_pool(

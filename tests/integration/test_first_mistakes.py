@@ -29,7 +29,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, Records, Schema
 from localdp.errors import CannotListen
 from parties.command.main import app
-from parties.serving import cannot_listen
+from parties.listening import cannot_listen
 from parties.simulation.launcher import Simulation
 from tests.support.processes import NOBODY, localdp
 

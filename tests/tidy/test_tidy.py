@@ -3,47 +3,51 @@
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
+from tests.tidy.figures import ROOT, sources
 
-ROOT = Path(__file__).resolve().parents[2]
-LONGEST_FILE = 400
 UNSAFE = re.compile(
     r"np\.random\.|numpy\.random|^\s*import random\b|^\s*import pickle|[^_.\w]eval\(|[^_.\w]exec\("
 )
 
 
-def sources(*rooms: str) -> list[Path]:
-    files = [path for room in rooms for path in (ROOT / room).rglob("*.py")]
-    return sorted(path for path in files if "wire" not in path.relative_to(ROOT).parts)
+def those(wrong: Callable[[Path], object], *rooms: str) -> list[str]:
+    """The files of some rooms with which something is wrong."""
+    return [str(path.relative_to(ROOT)) for path in sources(*rooms) if wrong(path)]
 
 
-def relative(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+def test_every_source_file_begins_by_saying_what_it_is() -> None:
+    assert not those(
+        lambda path: path.name != "__init__.py" and not path.read_text().startswith('"""'),
+        "localdp",
+        "parties",
+    )
 
 
-@pytest.mark.parametrize("path", sources("localdp", "parties"), ids=relative)
-def test_a_source_file_holds_one_idea(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= LONGEST_FILE
+def test_no_unsafe_draw_and_no_code_from_outside() -> None:
+    assert not those(
+        lambda path: any(UNSAFE.search(line) for line in path.read_text().splitlines()),
+        "localdp",
+        "parties",
+    )
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in sources("localdp", "parties") if path.name != "__init__.py"], ids=relative
-)
-def test_a_source_file_begins_by_saying_what_it_is(path: Path) -> None:
-    assert path.read_text().startswith('"""')
+def test_the_tests_that_a_docstring_names_exist() -> None:
+    named = re.compile(r"tests/[\w/]+\.py")
+    assert not those(
+        lambda path: [name for name in named.findall(path.read_text()) if not (ROOT / name).exists()],
+        "localdp",
+        "parties",
+    )
 
 
-@pytest.mark.parametrize("path", sources("localdp", "parties"), ids=relative)
-def test_no_unsafe_draw_and_no_code_from_outside(path: Path) -> None:
-    assert not [line for line in path.read_text().splitlines() if UNSAFE.search(line)]
-
-
-@pytest.mark.parametrize("path", sources("localdp", "parties"), ids=relative)
-def test_the_tests_that_a_docstring_names_exist(path: Path) -> None:
-    named = re.findall(r"tests/[\w/]+\.py", path.read_text())
-    assert not [name for name in named if not (ROOT / name).exists()]
+def test_no_unit_test_sleeps() -> None:
+    """To let others go on is no sleep, nor is a sleep by a clock that jumps."""
+    sleeps = re.compile(r"time\.sleep\(|asyncio\.sleep\((?!0\))")
+    unit = [path for path in sources("tests/unit") if "waitless" not in path.read_text()]
+    assert not [path for path in unit if sleeps.search(path.read_text())]
 
 
 def test_nothing_is_skipped_or_expected_to_fail() -> None:

@@ -11,9 +11,9 @@ import pytest
 from localdp.errors import LocalDpError
 from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec, VerifyState
 from localdp.sharing.prio3 import xof as library_xof
-from localdp.sharing.prio3.batch.kernels import Mask, Octets
 from localdp.sharing.prio3.batch.sharding import BlockSharder
 from localdp.sharing.prio3.batch.verification import BlockState, BlockVerifier, rows
+from localdp.sharing.prio3.batch.words import Mask, Octets
 from localdp.sharing.prio3.circuit import Gadget, Univariate, Vector
 from localdp.sharing.prio3.fields import FIELD64, FIELD128
 from localdp.sharing.prio3.flp import AnyCircuit

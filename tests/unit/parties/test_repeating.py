@@ -14,7 +14,7 @@ import pytest
 from localdp import errors
 from parties.repeating import Patience, Persistence, Trials, UnaryCall, answers, is_passing
 from parties.status import details
-from tests.unit.parties.rounds.test_rounds_asking import run
+from tests.support.waitless import run
 
 QUICK = Patience(4, 0.001, 0.002)
 

@@ -14,7 +14,8 @@ import numpy as np
 from localdp.errors import InvalidParameter
 from localdp.sharing.prio3 import bits
 from localdp.sharing.prio3.batch import kernels
-from localdp.sharing.prio3.batch.kernels import Kernel, Words
+from localdp.sharing.prio3.batch.kernels import Kernel
+from localdp.sharing.prio3.batch.words import Words
 from localdp.sharing.prio3.circuit import Gadget, SumOfProducts, Univariate
 from localdp.sharing.prio3.flp import AnyCircuit
 from localdp.sharing.prio3.scalar_circuits import Count, Sum

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from localdp.sharing.prio3.batch import kernels
-from localdp.sharing.prio3.batch.kernels import Kernel, Octets, Words
+from localdp.sharing.prio3.batch.kernels import Kernel
+from localdp.sharing.prio3.batch.words import Octets, Words
 from localdp.sharing.prio3.batch.xof import derive_seeds, expand, repeated
 from localdp.sharing.prio3.derivations import Task, Use
 from localdp.sharing.prio3.xof import SEED_BYTES

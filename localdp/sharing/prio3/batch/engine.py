@@ -1,4 +1,4 @@
-"""Who verifies a block of reports: the seam between `BlockVerifier` and the two implementations of a server's steps.
+"""Who verifies a block of reports: which of the two implementations of a server's steps (`role.Engine`) is taken.
 
 `NumpyEngine` needs numpy only.  `CompiledEngine` needs numba (the extra `shared`), is an order of magnitude faster, and
 makes the same bytes, for bad reports too.  The fastest one that is installed is taken; LOCALDP_NO_NUMBA=1 in the
@@ -13,71 +13,13 @@ Checked in tests/unit/sharing/prio3/test_engines.py and tests/unit/sharing/prio3
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable
 
 from localdp.errors import InvalidParameter
-from localdp.sharing.prio3.batch.kernels import Mask, Octets, Words
-from localdp.sharing.prio3.derivations import Task
-from localdp.sharing.prio3.prio3 import VERIFY_KEY_BYTES, Prio3
+from localdp.sharing.prio3.batch.role import Engine, Role, Tell
+from localdp.sharing.prio3.prio3 import Prio3
 
-REFUSED = (
-    0xFF  # Every byte of the verifier share of a report that a server refuses: no element is so large.
-)
 WITHOUT_NUMBA = "LOCALDP_NO_NUMBA"
-
-Tell = Callable[
-    [str, int, int], None
-]  # What is waited for, how many such steps are done, how many there are.
-
-
-@dataclass(frozen=True, slots=True)
-class BlockState:
-    """What a server keeps of a block until the verifier messages arrive."""
-
-    output_shares: Words  # (limbs, outputs, reports); zero where not `good`.
-    joint_seeds: Octets  # Zero where not `good`.
-    good: Mask  # False where this server could not make sense of its share.
-
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """One server of one task."""
-
-    prio3: Prio3
-    verify_key: bytes
-    context: bytes
-    server: int
-
-    def __post_init__(self) -> None:
-        if len(self.verify_key) != VERIFY_KEY_BYTES or not 0 <= self.server < self.prio3.shares:
-            raise InvalidParameter(
-                f"a verification key has {VERIFY_KEY_BYTES} bytes, a server a number below m"
-            )
-
-    @property
-    def task(self) -> Task:
-        """What the derivations are bound to."""
-        return Task(self.prio3.circuit, self.prio3.shares, self.prio3.proofs, self.context)
-
-
-class Engine(Protocol):
-    """A server's steps on matrices whose shapes have been checked."""
-
-    def init(
-        self, nonces: Octets, public_shares: Octets, input_shares: Octets
-    ) -> tuple[BlockState, Octets]:
-        """The state, and the verifier shares."""
-        ...
-
-    def combine(self, verifier_shares: Sequence[Octets]) -> tuple[Octets, Mask]:
-        """The verifier messages, and which reports hold."""
-        ...
-
-    def aggregate(self, state: BlockState, accepted: Mask) -> bytes:
-        """The aggregate share of the accepted reports."""
-        ...
 
 
 def can_compile(prio3: Prio3) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from localdp.sharing.prio3.batch.kernels import Mask, Words, wide_product
+from localdp.sharing.prio3.batch.words import Mask, Words, wide_product
 from localdp.sharing.prio3.fields import FIELD128, PrimeField
 
 _LOW, _HALF = np.uint64(0xFFFF_FFFF), np.uint64(32)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from localdp.sharing.field import PRIME, subtract
-from localdp.sharing.prio3.batch.kernels import Mask, Words, wide_product
+from localdp.sharing.prio3.batch.words import Mask, Words, wide_product
 from localdp.sharing.prio3.fields import FIELD64, PrimeField
 
 _PRIME = np.uint64(PRIME)

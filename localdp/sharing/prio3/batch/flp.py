@@ -14,7 +14,8 @@ import numpy as np
 from localdp.errors import InvalidParameter
 from localdp.sharing.prio3 import polynomials
 from localdp.sharing.prio3.batch import circuits, kernels
-from localdp.sharing.prio3.batch.kernels import Kernel, Mask, Words
+from localdp.sharing.prio3.batch.kernels import Kernel
+from localdp.sharing.prio3.batch.words import Mask, Words
 from localdp.sharing.prio3.flp import AnyCircuit
 
 

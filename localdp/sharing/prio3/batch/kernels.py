@@ -15,14 +15,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
+from localdp.sharing.prio3.batch.field64 import NumpyField64
+from localdp.sharing.prio3.batch.field128 import NumpyField128
+from localdp.sharing.prio3.batch.words import Mask, Octets, Words
 from localdp.sharing.prio3.fields import FIELD64, FIELD128, PrimeField
-
-Words = NDArray[np.uint64]
-Octets = NDArray[np.uint8]
-Mask = NDArray[np.bool_]
 
 _LOW = np.uint64(0xFFFF_FFFF)
 _HALF = np.uint64(32)
@@ -64,9 +62,6 @@ class Kernel(Protocol):
 
 def kernel_for(field: PrimeField) -> Kernel:
     """The numpy kernel of a field."""
-    from localdp.sharing.prio3.batch.field64 import NumpyField64
-    from localdp.sharing.prio3.batch.field128 import NumpyField128
-
     if field == FIELD64:
         return NumpyField64()
     if field == FIELD128:
@@ -121,19 +116,3 @@ def sums_over_reports(kernel: Kernel, words: Words) -> list[int]:
         parts = zip(low[limb].tolist(), high[limb].tolist(), strict=True)
         sums = [s + ((a + (b << 32)) << (64 * limb)) for s, (a, b) in zip(sums, parts, strict=True)]
     return [s % kernel.field.modulus for s in sums]
-
-
-def wide_product(left: Words, right: Words) -> tuple[Words, Words]:
-    """The 128 bits of a product of two words, low word first."""
-    a0, a1 = left & _LOW, left >> _HALF
-    b0, b1 = right & _LOW, right >> _HALF
-    middle = a0 * b0
-    middle >>= _HALF
-    middle += a1 * b0
-    other = middle & _LOW
-    other += a0 * b1  # Below 2**64, like `middle`: (2**32 - 1)**2 + 2**32 - 1.
-    middle >>= _HALF
-    other >>= _HALF
-    middle += other
-    middle += a1 * b1
-    return left * right, middle

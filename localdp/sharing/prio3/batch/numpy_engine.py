@@ -11,8 +11,8 @@ import numpy as np
 
 from localdp.sharing.prio3.batch import circuits, flp, kernels
 from localdp.sharing.prio3.batch.derivations import BlockDerivations
-from localdp.sharing.prio3.batch.engine import REFUSED, BlockState, Role
-from localdp.sharing.prio3.batch.kernels import Mask, Octets, Words
+from localdp.sharing.prio3.batch.role import REFUSED, BlockState, Role
+from localdp.sharing.prio3.batch.words import Mask, Octets, Words
 from localdp.sharing.prio3.messages import LEADER
 from localdp.sharing.prio3.xof import SEED_BYTES
 

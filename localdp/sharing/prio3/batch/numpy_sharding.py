@@ -11,8 +11,9 @@ import numpy as np
 from localdp.sharing.prio3.batch import kernels
 from localdp.sharing.prio3.batch.derivations import BlockDerivations
 from localdp.sharing.prio3.batch.encoding import Digits
-from localdp.sharing.prio3.batch.kernels import Kernel, Octets, Words
+from localdp.sharing.prio3.batch.kernels import Kernel
 from localdp.sharing.prio3.batch.proving import prove
+from localdp.sharing.prio3.batch.words import Octets, Words
 from localdp.sharing.prio3.derivations import Task
 from localdp.sharing.prio3.prio3 import Prio3
 from localdp.sharing.prio3.xof import SEED_BYTES

@@ -10,7 +10,8 @@ import numpy as np
 
 from localdp.errors import InvalidParameter
 from localdp.sharing.prio3.batch import circuits, kernels
-from localdp.sharing.prio3.batch.kernels import Kernel, Words
+from localdp.sharing.prio3.batch.kernels import Kernel
+from localdp.sharing.prio3.batch.words import Words
 from localdp.sharing.prio3.circuit import SumOfProducts, Univariate
 from localdp.sharing.prio3.flp import AnyCircuit
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from localdp.errors import InvalidParameter
 from localdp.sharing.prio3.batch.encoding import Digits, digits_of
 from localdp.sharing.prio3.batch.engine import use_compiled
-from localdp.sharing.prio3.batch.kernels import Octets
 from localdp.sharing.prio3.batch.verification import require_shape, rows
+from localdp.sharing.prio3.batch.words import Octets
 from localdp.sharing.prio3.derivations import Task
 from localdp.sharing.prio3.prio3 import NONCE_BYTES, Prio3
 

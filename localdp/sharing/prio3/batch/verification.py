@@ -20,8 +20,9 @@ import numpy as np
 
 from localdp.errors import InvalidParameter
 from localdp.sharing.prio3.batch import kernels
-from localdp.sharing.prio3.batch.engine import BlockState, Role, engine_for
-from localdp.sharing.prio3.batch.kernels import Mask, Octets
+from localdp.sharing.prio3.batch.engine import engine_for
+from localdp.sharing.prio3.batch.role import BlockState, Role
+from localdp.sharing.prio3.batch.words import Mask, Octets
 from localdp.sharing.prio3.messages import require_length
 from localdp.sharing.prio3.prio3 import NONCE_BYTES, Prio3
 

@@ -12,7 +12,8 @@ import numpy as np
 from localdp.sharing.prio3 import xof as reference
 from localdp.sharing.prio3.batch import kernels
 from localdp.sharing.prio3.batch.keccak import turboshake128
-from localdp.sharing.prio3.batch.kernels import Kernel, Octets, Words
+from localdp.sharing.prio3.batch.kernels import Kernel
+from localdp.sharing.prio3.batch.words import Octets, Words
 from localdp.sharing.prio3.xof import DOMAIN, SEED_BYTES
 
 

@@ -1,6 +1,7 @@
 """The worker: callers take turns, and results leave at times that follow from what was predicted alone."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from parties.agent.scheduler import FairWorker, Turns, rest_until, slot_seconds
 from tests.support.broken_work import FirstComeFirstServed, FirstComeTurns, Impatient
 
 QUANTUM = 0.010
+SECONDS = 20.0  # until a test that hangs gives up
 
 
 def order(turns: Turns[str]) -> list[str]:
@@ -47,14 +49,16 @@ def test_reading_a_call_and_its_first_step_are_one_turn() -> None:
     """Else an honest caller would wait for two jobs of a loud one."""
 
     async def served() -> list[str]:
-        worker, begun = FairWorker(), list[str]()
+        worker, begun, gate = FairWorker(), list[str](), threading.Event()
 
         def job(name: str) -> Callable[[], None]:
-            return lambda: (time.sleep(0.002), begun.append(name))[1]  # type: ignore[func-returns-value]
+            return lambda: begun.append(name) if gate.wait(SECONDS) else None
 
         loud = [asyncio.ensure_future(worker.run("loud", job("loud"), 0.0)) for _ in range(20)]
+        read = asyncio.ensure_future(worker.run("honest", job("read"), None))
         await asyncio.sleep(0)
-        await worker.run("honest", job("read"), None)
+        gate.set()
+        await read
         await worker.run("honest", job("step"), 0.0)
         await asyncio.gather(*loud)
         await worker.close()
@@ -158,18 +162,17 @@ def waited(make: type[FairWorker]) -> list[str]:
     """The order in which a real worker serves many jobs of one caller and one of another, who comes last."""
 
     async def served() -> list[str]:
-        worker, begun = make(), list[str]()
+        worker, begun, gate = make(), list[str](), threading.Event()
 
         def job(name: str) -> Callable[[], None]:
-            def slowly() -> None:
-                time.sleep(0.002)
-                begun.append(name)
-
-            return slowly
+            return lambda: begun.append(name) if gate.wait(SECONDS) else None
 
         loud = [asyncio.ensure_future(worker.run("loud", job("loud"), 0.0)) for _ in range(20)]
         await asyncio.sleep(0)
-        await asyncio.gather(worker.run("honest", job("honest"), 0.0), *loud)
+        honest = asyncio.ensure_future(worker.run("honest", job("honest"), 0.0))
+        await asyncio.sleep(0)
+        gate.set()
+        await asyncio.gather(honest, *loud)
         await worker.close()
         return begun
 
@@ -186,10 +189,12 @@ def test_a_job_whose_caller_has_gone_is_not_begun() -> None:
         worker, begun = FairWorker(), list[str]()
         with pytest.raises(DeadlineMissed):
             await worker.run("", lambda: begun.append("gone"), 0.0, lambda: True)
-        blocked = asyncio.ensure_future(worker.run("", lambda: time.sleep(0.05), 0.0))
+        gate = threading.Event()
+        blocked = asyncio.ensure_future(worker.run("", lambda: gate.wait(SECONDS), 0.0))
         waiting = asyncio.ensure_future(worker.run("", lambda: begun.append("cancelled"), 0.0))
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
         waiting.cancel()
+        gate.set()
         await blocked
         await worker.run("", lambda: begun.append("asked"), 0.0)
         await worker.close()
@@ -200,11 +205,18 @@ def test_a_job_whose_caller_has_gone_is_not_begun() -> None:
 
 def test_closing_ends_what_was_begun_and_begins_nothing() -> None:
     async def closed() -> tuple[list[Any], float]:
-        worker = FairWorker()
-        jobs = [asyncio.ensure_future(worker.run("", lambda: time.sleep(0.05), 0.0)) for _ in range(100)]
-        await asyncio.sleep(0.01)
-        began = time.monotonic()
-        await worker.close()
+        worker, begun, gate = FairWorker(), threading.Event(), threading.Event()
+
+        def job() -> None:
+            begun.set()
+            gate.wait(SECONDS)
+
+        jobs = [asyncio.ensure_future(worker.run("", job, 0.0)) for _ in range(100)]
+        await asyncio.to_thread(begun.wait, SECONDS)
+        began, closing = time.monotonic(), asyncio.ensure_future(worker.close())
+        await asyncio.sleep(0)
+        gate.set()
+        await closing
         seconds = time.monotonic() - began
         with pytest.raises(Unreachable):
             await worker.run("", lambda: None, 0.0)

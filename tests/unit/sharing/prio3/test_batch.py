@@ -8,8 +8,8 @@ from localdp.sharing.prio3 import Count, Prio3, Report
 from localdp.sharing.prio3 import flp as reference
 from localdp.sharing.prio3.batch import flp, kernels
 from localdp.sharing.prio3.batch.derivations import BlockDerivations
-from localdp.sharing.prio3.batch.kernels import Mask, Octets, Words
 from localdp.sharing.prio3.batch.verification import BlockState, BlockVerifier, rows
+from localdp.sharing.prio3.batch.words import Mask, Octets, Words
 from localdp.sharing.prio3.circuit import Univariate
 from localdp.sharing.prio3.fields import FIELD64, FIELD128, PrimeField
 from tests.unit.sharing.prio3.protocol import (

@@ -21,7 +21,7 @@ from localdp.sharing.prio3.batch.compiled.arithmetic import (
 from localdp.sharing.prio3.batch.compiled.signatures import GIVEN, MATRIX, element
 from localdp.sharing.prio3.batch.compiled.toolchain import entry, types
 from localdp.sharing.prio3.batch.compiled.words import add_carry, multiply_add, put_word, subtract_borrow
-from localdp.sharing.prio3.batch.kernels import Words
+from localdp.sharing.prio3.batch.words import Words
 from localdp.sharing.prio3.fields import FIELD64, FIELD128, PrimeField
 
 FIELDS = pytest.mark.parametrize("field", [FIELD64, FIELD128], ids=["Field64", "Field128"])

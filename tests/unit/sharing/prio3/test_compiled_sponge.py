@@ -6,7 +6,7 @@ import pytest
 from localdp.sharing.prio3 import Count, Histogram, SumVec
 from localdp.sharing.prio3.batch.compiled.derivations import CompiledDerivations, as_words
 from localdp.sharing.prio3.batch.compiled.steps import Steps
-from localdp.sharing.prio3.batch.kernels import Octets, Words
+from localdp.sharing.prio3.batch.words import Octets, Words
 from localdp.sharing.prio3.derivations import Derivations, Task
 from localdp.sharing.prio3.flp import AnyCircuit
 

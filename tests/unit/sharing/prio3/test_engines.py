@@ -13,9 +13,9 @@ from localdp.sharing.prio3 import Count, Histogram, Prio3, Report, Sum
 from localdp.sharing.prio3.batch.compiled import steps
 from localdp.sharing.prio3.batch.compiled.derivations import CompiledDerivations
 from localdp.sharing.prio3.batch.compiled.engine import CompiledEngine
-from localdp.sharing.prio3.batch.kernels import Mask, Octets, Words
 from localdp.sharing.prio3.batch.numpy_engine import NumpyEngine
 from localdp.sharing.prio3.batch.verification import BlockState, BlockVerifier, rows
+from localdp.sharing.prio3.batch.words import Mask, Octets, Words
 from localdp.sharing.prio3.derivations import Use
 from localdp.sharing.prio3.fields import FIELD64, FIELD128, PrimeField
 from localdp.sharing.prio3.flp import AnyCircuit

@@ -9,7 +9,8 @@ from localdp.errors import InvalidParameter
 from localdp.sharing.prio3.batch import kernels
 from localdp.sharing.prio3.batch.field64 import NumpyField64
 from localdp.sharing.prio3.batch.field128 import NumpyField128
-from localdp.sharing.prio3.batch.kernels import Kernel, Words
+from localdp.sharing.prio3.batch.kernels import Kernel
+from localdp.sharing.prio3.batch.words import Words
 from localdp.sharing.prio3.fields import FIELD64, FIELD128, PrimeField
 
 KERNELS: list[Kernel] = [NumpyField64(), NumpyField128()]

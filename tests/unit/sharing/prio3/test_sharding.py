@@ -10,8 +10,8 @@ from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Sum
 from localdp.sharing.prio3.batch.compiled import steps
 from localdp.sharing.prio3.batch.compiled.derivations import CompiledDerivations
 from localdp.sharing.prio3.batch.encoding import digits_of
-from localdp.sharing.prio3.batch.kernels import Octets
 from localdp.sharing.prio3.batch.sharding import BlockSharder
+from localdp.sharing.prio3.batch.words import Octets
 from localdp.sharing.prio3.fields import FIELD64, FIELD128
 from localdp.sharing.prio3.flp import AnyCircuit
 from tests.unit.sharing.prio3 import protocol

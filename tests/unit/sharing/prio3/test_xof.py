@@ -11,7 +11,7 @@ from localdp.sharing.prio3 import xof
 from localdp.sharing.prio3.batch import kernels
 from localdp.sharing.prio3.batch import xof as batch
 from localdp.sharing.prio3.batch.field64 import NumpyField64
-from localdp.sharing.prio3.batch.kernels import Mask, Words
+from localdp.sharing.prio3.batch.words import Mask, Words
 from localdp.sharing.prio3.fields import FIELD64, FIELD128, PrimeField
 
 TOY = PrimeField(5, 1, 2, 4)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from localdp.sharing.prio3.batch.compiled.steps import Step
-from localdp.sharing.prio3.batch.kernels import Octets, Words
+from localdp.sharing.prio3.batch.words import Octets, Words
 from localdp.sharing.prio3.derivations import Task, Use
 from localdp.sharing.prio3.keccak import padded
 from localdp.sharing.prio3.xof import DOMAIN, SEED_BYTES, frame

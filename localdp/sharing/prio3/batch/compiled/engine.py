@@ -18,9 +18,9 @@ from localdp.sharing.prio3.batch.compiled.derivations import SEED_WORDS, Compile
 from localdp.sharing.prio3.batch.compiled.plan import constants_of, shape_of
 from localdp.sharing.prio3.batch.compiled.query import COINS_UNREDUCED, FINE, SHARE_UNREDUCED
 from localdp.sharing.prio3.batch.compiled.steps import Steps, element_of, limbs_of, slice_size
-from localdp.sharing.prio3.batch.engine import REFUSED, BlockState, Role
-from localdp.sharing.prio3.batch.kernels import Mask, Octets, Words
 from localdp.sharing.prio3.batch.numpy_engine import NumpyEngine
+from localdp.sharing.prio3.batch.role import REFUSED, BlockState, Role
+from localdp.sharing.prio3.batch.words import Mask, Octets, Words
 from localdp.sharing.prio3.messages import LEADER
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from localdp.sharing.prio3 import bits, polynomials
 from localdp.sharing.prio3.batch import kernels
-from localdp.sharing.prio3.batch.kernels import Words
+from localdp.sharing.prio3.batch.words import Words
 from localdp.sharing.prio3.fields import FIELD64, FIELD128
 from localdp.sharing.prio3.flp import AnyCircuit
 from localdp.sharing.prio3.prio3 import Prio3

@@ -11,8 +11,8 @@ from localdp.sharing.prio3.batch.compiled.derivations import SEED_WORDS, Compile
 from localdp.sharing.prio3.batch.compiled.plan import constants_of, shape_of
 from localdp.sharing.prio3.batch.compiled.steps import Steps, element_of, limbs_of, slice_size
 from localdp.sharing.prio3.batch.encoding import Digits
-from localdp.sharing.prio3.batch.kernels import Octets, Words
 from localdp.sharing.prio3.batch.numpy_sharding import NumpySharding, Seeds, seeds_of
+from localdp.sharing.prio3.batch.words import Octets, Words
 from localdp.sharing.prio3.derivations import Task
 from localdp.sharing.prio3.messages import LEADER
 from localdp.sharing.prio3.prio3 import Prio3

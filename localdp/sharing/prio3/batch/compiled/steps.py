@@ -11,7 +11,7 @@ import numpy as np
 
 from localdp.sharing.prio3.batch.compiled import decide, prove, query, sponge, tally
 from localdp.sharing.prio3.batch.compiled.toolchain import entry
-from localdp.sharing.prio3.batch.engine import Tell
+from localdp.sharing.prio3.batch.role import Tell
 from localdp.sharing.prio3.prio3 import Prio3
 
 Step = Callable[..., None]
