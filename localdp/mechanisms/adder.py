@@ -39,6 +39,7 @@ from localdp.sharing.summed_noise import SummedNoise
 Block: TypeAlias = NDArray[np.int64]  # people by entries
 Rows: TypeAlias = Block | Iterable[Block]  # all at once, or block by block
 
+CELLS_PER_BLOCK = 1 << 22
 LARGEST_SUM = 1 << 61  # of absolute values in one column; the field holds four times as much
 _NO_DELTA = Fraction(0)
 
@@ -75,7 +76,10 @@ class TrustedCurator:
 
     def noisy_sums(self, rows: Rows, sensitivity: int, epsilon: Epsilon) -> Integers:
         """The sums of the columns, each with discrete Laplace noise."""
-        sums = _sums(rows)
+        return self.released(_sums(rows), sensitivity, epsilon)
+
+    def released(self, sums: Integers, sensitivity: int, epsilon: Epsilon) -> Integers:
+        """Sums that were added up already, each with discrete Laplace noise."""
         return sums + central_law(epsilon, sensitivity).sample(self.source, len(sums))
 
     def gaussian_sums(self, rows: Rows, variance: int) -> Integers:

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, InvalidRecord
-from localdp.mechanisms.adder import Adder, Block
-from localdp.mechanisms.sums import CELLS_PER_BLOCK
+from localdp.mechanisms.adder import CELLS_PER_BLOCK, Adder, Block
 from localdp.randomness.source import Integers
 from localdp.sharing.encoding import LARGEST_LENGTH
 from localdp.sharing.summed_noise import SummedNoise

@@ -29,10 +29,9 @@ from numpy.typing import NDArray
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
-from localdp.errors import InvalidParameter
+from localdp.errors import InvalidParameter, InvalidRecord
 from localdp.estimation.projection import MOST_COLUMNS, Projection, project
-from localdp.mechanisms.adder import Adder, Block
-from localdp.mechanisms.sums import CELLS_PER_BLOCK, checked_codes
+from localdp.mechanisms.adder import CELLS_PER_BLOCK, Adder, Block
 from localdp.sharing.encoding import LARGEST_BOUND, LARGEST_LENGTH
 from localdp.sharing.summed_noise import SummedNoise
 
@@ -82,7 +81,7 @@ class ProjectedLaplace:
 
     def release(self, types: NDArray[Any]) -> Projection:
         """The projected answers, and the weights of the types that they belong to."""
-        checked_codes(types, self.queries.shape[1])
+        _require_codes(types, self.queries.shape[1])
         noisy = self.adder.noisy_sums(self._rows(types), self.sensitivity, self.epsilon)
         # A hundredth of the predicted error is nothing beside the error itself.
         return project(noisy, self.queries, len(types), max(1e-9, 0.01 * self.predicted_error(len(types))))
@@ -100,3 +99,11 @@ def widest_distance(queries: NDArray[np.int64]) -> int:
     return max(
         int(np.abs(queries - queries[:, [column]]).sum(axis=0).max()) for column in range(queries.shape[1])
     )
+
+
+def _require_codes(codes: NDArray[Any], values: int) -> None:
+    """Refuse what is no list of codes."""
+    if codes.ndim != 1 or codes.dtype.kind not in "iu":
+        raise InvalidRecord("codes are a list of whole numbers, one for each person")
+    if codes.size and not (codes.min() >= 0 and codes.max() < values):
+        raise InvalidRecord(f"a code is outside of 0 to {values - 1}")

@@ -16,12 +16,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger
 from localdp.cohorts import Cohort
 from localdp.domains import Records, Schema
 from localdp.framing import digest
+from localdp.mechanisms.adder import TrustedCurator
 from localdp.oracles.definition import Account, Answer, Cost, Rounds, VectorAnswer
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
@@ -47,7 +48,7 @@ class CuratorOracle:
         """Spend `epsilon` per person in each round, and `budget` (one round's worth if not given) in total."""
         self._records = records
         self._epsilon = Epsilon.requested(epsilon)
-        self._source = source
+        self._curator = TrustedCurator(source)
         self._ledger = ledger or MemoryLedger(records.people, budget or epsilon)
         self._rounds = Rounds()
         self._account = Account()
@@ -70,13 +71,7 @@ class CuratorOracle:
     @property
     def claim(self) -> PrivacyClaim:
         """Pure, but the curator sees everything."""
-        return PrivacyClaim(
-            "curator",
-            self.cost.epsilon_per_person,
-            Strength.PURE,
-            "anybody but the curator",
-            "The curator holds every record in the clear and must be honest.",
-        )
+        return self._curator.claim(self.cost.epsilon_per_person)
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, each with its share of the round's epsilon in noise."""
@@ -103,7 +98,7 @@ class CuratorOracle:
         """A view that spends a part of epsilon in each round, from the same budget."""
         counted = self._rounds.within(rounds)
         view = CuratorOracle(
-            self._records, self._epsilon.divided_by(rounds), self._source, ledger=self._ledger
+            self._records, self._epsilon.divided_by(rounds), self._curator.source, ledger=self._ledger
         )
         view._rounds, view._account = counted, Account(self._account)
         return view
@@ -121,14 +116,14 @@ class CuratorOracle:
 
     def _one(self, query: StatisticalQuery, epsilon: Epsilon) -> Answer:
         resolution = encoding_of(query).bound
-        law = central_law(epsilon, resolution)
-        noisy = int(encoded_sums(query, self._records)[0]) + int(law.sample(self._source, 1)[0])
-        return sum_answer(query.text, noisy, resolution, self.people, law.variance())
+        noisy = self._curator.released(encoded_sums(query, self._records), resolution, epsilon)
+        variance = self._curator.noise(resolution, epsilon).variance()
+        return sum_answer(query.text, int(noisy[0]), resolution, self.people, variance)
 
     def _vector(self, query: VectorQuery, epsilon: Epsilon) -> VectorAnswer:
-        law = central_law(epsilon, encoding_of(query).sensitivity)
-        noisy = encoded_sums(query, self._records) + law.sample(self._source, query.length)
-        return sums_answer(query, noisy, self.people, law.variance())
+        sensitivity = encoding_of(query).sensitivity
+        noisy = self._curator.released(encoded_sums(query, self._records), sensitivity, epsilon)
+        return sums_answer(query, noisy, self.people, self._curator.noise(sensitivity, epsilon).variance())
 
 
 def charge_anew(ledger: Ledger, name: bytes, records: Records, cost: Epsilon, purpose: str) -> None:

@@ -14,9 +14,9 @@ from scipy import stats
 from localdp.accounting.epsilon import Epsilon
 from localdp.mechanisms.adder import Adder, SharesInProcess, TrustedCurator
 from localdp.mechanisms.marginals import DirectMarginals
-from localdp.mechanisms.sums import NoisyCount, NoisyHistogram, NoisySum, NoisyVectorSum
 from localdp.mechanisms.tree_counter import TreeCounter
 from localdp.randomness.hazmat import SeededSource
+from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.summed_noise import SummedNoise
 
@@ -32,24 +32,27 @@ ADDERS: dict[str, Callable[[], Adder]] = {
 Sampled = tuple[list[int], SummedNoise]
 
 
+def summed(adder: Adder, rows: list[list[int]], encoding: Encoding) -> Sampled:
+    """The error of the last of the noisy sums."""
+    values, truth = np.array(rows, np.int64), sum(row[-1] for row in rows)
+    drawn = [adder.noisy_sums(values, encoding.sensitivity, ONE) for _ in range(RELEASES)]
+    return [int(sums[-1]) - truth for sums in drawn], adder.noise(encoding.sensitivity, ONE)
+
+
 def count(adder: Adder) -> Sampled:
-    mechanism = NoisyCount(ONE, adder)
-    return [mechanism.release(np.array([True, False])) - 1 for _ in range(RELEASES)], mechanism.noise
+    return summed(adder, [[1], [0]], Encoding.count())
 
 
 def bounded_sum(adder: Adder) -> Sampled:
-    mechanism = NoisySum(ONE, adder, 5)
-    return [mechanism.release(np.array([5, 2])) - 7 for _ in range(RELEASES)], mechanism.noise
+    return summed(adder, [[5], [2]], Encoding.sum(5))
 
 
 def histogram(adder: Adder) -> Sampled:
-    mechanism = NoisyHistogram(ONE, adder, 4)
-    return [int(mechanism.release(np.array([3, 0, 3]))[3]) - 2 for _ in range(RELEASES)], mechanism.noise
+    return summed(adder, [[0, 0, 0, 1], [1, 0, 0, 0], [0, 0, 0, 1]], Encoding.histogram(4))
 
 
 def vector_sum(adder: Adder) -> Sampled:
-    mechanism = NoisyVectorSum(ONE, adder, 2, 9, 3)
-    return [int(mechanism.release(np.array([[1, 9]]))[1]) - 9 for _ in range(RELEASES)], mechanism.noise
+    return summed(adder, [[1, 9]], Encoding.vector(2, 9, 3))
 
 
 def marginals(adder: Adder) -> Sampled:
@@ -86,5 +89,5 @@ def test_the_error_has_the_law_that_is_predicted(adder: str, mechanism: Callable
 
 
 def test_divided_shares_and_a_curator_predict_the_same_law() -> None:
-    laws = [NoisyHistogram(ONE, ADDERS[name](), 4).noise for name in ("curator", "divided")]
+    laws = [ADDERS[name]().noise(Encoding.histogram(4).sensitivity, ONE) for name in ("curator", "divided")]
     assert laws[0] == laws[1]

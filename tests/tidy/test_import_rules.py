@@ -62,7 +62,7 @@ MUTANTS = {
         (ROOM, "localdp.experiments.bounds"),
     ],
     "algorithms enter the danger room": [("localdp.algorithms.definition", "localdp.randomness.hazmat")],
-    "mechanisms enter the danger room": [("localdp.mechanisms.sums", "localdp.randomness.hazmat")],
+    "mechanisms enter the danger room": [("localdp.mechanisms.marginals", "localdp.randomness.hazmat")],
     "an agent needs the command line": [("parties.agent.run", "parties.command.main")],
     "views know generated types": [("parties.view.words", "parties.wire.v1.oracle_pb2")],
     "the federation knows generated types": [("parties.federation", "parties.wire.v1.oracle_pb2")],

@@ -80,3 +80,13 @@ def test_claims_say_whom_one_has_to_trust() -> None:
 def test_rows_that_cannot_be_added_up_are_refused(adder: Adder, rows: list[np.ndarray]) -> None:
     with pytest.raises(InvalidParameter):
         adder.noisy_sums(rows, 1, ONE)
+
+
+def test_predicted_errors_are_those_of_the_reference() -> None:
+    curator, servers = TrustedCurator(SeededSource(1)), SharesInProcess(SeededSource(2))
+    one = Epsilon.requested(1)
+    assert curator.noise(1, one).mean_absolute() == pytest.approx(0.85092, abs=1e-5)
+    assert curator.noise(2, one).mean_absolute() == pytest.approx(1.919, abs=1e-3)
+    assert curator.noise(2, one).variance() == pytest.approx(7.8354, abs=1e-4)
+    assert curator.noise(7, one).parameter == Fraction(1, 7)
+    assert servers.noise(1, one).variance() == pytest.approx(2 * 1.84135, abs=1e-4)
