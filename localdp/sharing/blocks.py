@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from localdp.errors import MalformedReport
 Octets = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 Positions = NDArray[np.uint32]
+CheckState: TypeAlias = Any  # what a server keeps of a block: its tier knows what
 POSITION_BYTES = 8  # of one that stands alone; a range takes no more
 _LONGEST_REMEMBERED = 1 << 20  # positions, of four bytes each
 
@@ -74,7 +75,7 @@ def _run(start: int, stop: int) -> Positions:
 _remembered_run = lru_cache(maxsize=16)(_run)
 
 
-def is_run(positions: NDArray[np.integer[Any]]) -> bool:
+def is_run(positions: NDArray[np.integer]) -> bool:
     """Whether increasing numbers leave none out."""
     return len(positions) == 0 or int(positions[-1]) - int(positions[0]) + 1 == len(positions)
 

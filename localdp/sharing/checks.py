@@ -10,12 +10,11 @@ Checked in tests/unit/sharing/test_share_server.py and tests/fault/test_share_op
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from localdp.errors import ShareMismatch
-from localdp.sharing.blocks import Octets, Positions
+from localdp.sharing.blocks import CheckState, Octets, Positions
 from localdp.sharing.task import Task
 
 _MOST = 16
@@ -28,7 +27,7 @@ class Checked:
     """A block whose verifier rows were told."""
 
     positions: Positions
-    state: Any
+    state: CheckState
     verifiers: Octets
 
 

@@ -18,7 +18,7 @@ Checked in tests/unit/sharing/test_encoding.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ class Encoding:
         return self.length, self.bound, self.sensitivity
 
     @property
-    def narrow(self) -> np.dtype[np.unsignedinteger[Any]]:
+    def narrow(self) -> np.dtype[np.unsignedinteger]:
         """The smallest type that holds what an answer is made of: an entry, or the number of the one that is 1."""
         return np.min_scalar_type(self.length - 1 if self.kind == "histogram" else self.bound)
 
@@ -77,7 +77,7 @@ class Encoding:
         """Of what an answer is made of."""
         return self.narrow.itemsize * (1 if self.kind == "histogram" else self.length)
 
-    def rows(self, measured: NDArray[Any]) -> NDArray[np.int64]:
+    def rows(self, measured: NDArray[np.integer]) -> NDArray[np.int64]:
         """One row of entries for each answer, of what it is made of."""
         if self.kind != "histogram":
             return measured.astype(np.int64)

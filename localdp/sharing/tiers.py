@@ -20,7 +20,7 @@ Checked in tests/unit/sharing/test_tiers.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from localdp.errors import InvalidParameter
 from localdp.randomness.source import RandomSource
 from localdp.sharing.additive_tier import AdditiveTier
-from localdp.sharing.blocks import Mask, Octets, Rows
+from localdp.sharing.blocks import CheckState, Mask, Octets, Rows
 from localdp.sharing.collection import Collection
 from localdp.sharing.prio3.batch.role import Tell
 from localdp.sharing.prio3_tier import Prio3Tier
@@ -39,7 +39,7 @@ LARGEST_ROW_BYTES = 1 << 20  # of one report: it must fit into a message
 class Checker(Protocol):
     """One server's side of the verification of blocks of reports."""
 
-    def init(self, rows: Rows) -> tuple[Any, Octets]:
+    def init(self, rows: Rows) -> tuple[CheckState, Octets]:
         """What the server keeps of a block, and what it tells the leader."""
         ...
 
@@ -47,11 +47,11 @@ class Checker(Protocol):
         """From what all servers say, in order: a message for each report, and which reports hold."""
         ...
 
-    def finish(self, state: Any, messages: Octets, holds: Mask) -> Mask:
+    def finish(self, state: CheckState, messages: Octets, holds: Mask) -> Mask:
         """Which reports this server accepts."""
         ...
 
-    def sums(self, state: Any, accepted: Mask) -> list[int]:
+    def sums(self, state: CheckState, accepted: Mask) -> list[int]:
         """Its share of the sums of the accepted reports: one field element for each entry."""
         ...
 

@@ -29,7 +29,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hmac import compare_digest
-from typing import Any
 
 import numpy as np
 
@@ -43,6 +42,7 @@ from localdp.sharing.prio3.messages import LEADER, InputShare, Layout, VerifierS
 from localdp.sharing.prio3.xof import SEED_BYTES
 
 NONCE_BYTES = 16
+Measured = int | Sequence[int]  # one measurement, or the sum of them
 VERIFY_KEY_BYTES = SEED_BYTES
 _MOST_PROOFS = 255
 
@@ -97,7 +97,7 @@ class Prio3:
         """What the parties expand from seeds in this context."""
         return Derivations(Task(self.circuit, self.shares, self.proofs, context))
 
-    def shard(self, context: bytes, measurement: Any, nonce: bytes, rand: bytes) -> Report:
+    def shard(self, context: bytes, measurement: Measured, nonce: bytes, rand: bytes) -> Report:
         """The report of a measurement.  `nonce` and `rand` must be fresh uniform bytes."""
         return self.shard_encoded(context, self.circuit.encode(measurement), nonce, rand)
 
@@ -119,7 +119,7 @@ class Prio3:
         inputs = (share + blind for share, blind in zip((leader, *seeds), blinds, strict=True))
         return Report(nonce, b"".join(parts), tuple(inputs))
 
-    def shard_from(self, context: bytes, measurement: Any, source: RandomSource) -> Report:
+    def shard_from(self, context: bytes, measurement: Measured, source: RandomSource) -> Report:
         """The report of a measurement, with nonce and randomness from a source."""
         coins = source.raw(np.uint8, NONCE_BYTES + self.rand_bytes).tobytes()
         return self.shard(context, measurement, coins[:NONCE_BYTES], coins[NONCE_BYTES:])
@@ -216,12 +216,13 @@ class Prio3:
         """A server's aggregate share: the sum of the output shares that it accepted."""
         return self.field.pack(self.field.total(output_shares, self.circuit.output_length))
 
-    def unshard(self, aggregate_shares: Sequence[bytes]) -> Any:
+    def unshard(self, aggregate_shares: Sequence[bytes]) -> Measured:
         """The result: the sum of the servers' aggregate shares."""
         if len(aggregate_shares) != self.shares:
             raise MalformedReport("a result takes one aggregate share from each server")
         vectors = [self.layout.aggregate_share(data) for data in aggregate_shares]
-        return self.circuit.decode(self.field.total(vectors, self.circuit.output_length))
+        result: Measured = self.circuit.decode(self.field.total(vectors, self.circuit.output_length))
+        return result
 
 
 def leader_part(

@@ -3,8 +3,8 @@
 Checked against the circuits, and to refuse what they refuse, in tests/unit/sharing/prio3/test_sharding.py.
 """
 
+from collections.abc import Sequence
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,11 @@ from localdp.sharing.prio3.scalar_circuits import Count, Sum
 from localdp.sharing.prio3.vector_circuits import Histogram, MultihotCountVec, SumVec
 
 Digits = NDArray[np.uint8]
+Measurements = Sequence[int] | Sequence[Sequence[int]] | NDArray[np.integer]
 _WIDEST = 63  # Bits of a range that fits in the integers of numpy; wider ones are encoded one by one.
 
 
-def _whole(measurements: Any, *shape: int) -> NDArray[np.int64]:
+def _whole(measurements: Measurements, *shape: int) -> NDArray[np.int64]:
     """Measurements as integers of that shape; refuses fractions, and what does not fit."""
     try:
         values = np.asarray(measurements)
@@ -35,51 +36,52 @@ def _whole(measurements: Any, *shape: int) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def _require(good: Any) -> None:
+def _require(good: NDArray[np.bool_]) -> None:
     if not np.all(good):
         raise InvalidRecord("a measurement of the block is outside of the range of its collection")
 
 
-def digits_of(circuit: AnyCircuit, measurements: Any) -> Digits:
+def digits_of(circuit: AnyCircuit, measurements: Measurements) -> Digits:
     """One row of zeros and ones for each measurement."""
-    if isinstance(circuit, Sum | SumVec) and circuit.largest.bit_length() > _WIDEST:
+    wide = isinstance(circuit, Sum | SumVec) and circuit.largest.bit_length() > _WIDEST
+    if wide:
         encoded = [circuit.encode(measurement) for measurement in measurements]
         return np.array(encoded, np.uint8).reshape(len(encoded), circuit.encoded_length)
     return _digits(circuit, measurements)
 
 
 @singledispatch
-def _digits(circuit: AnyCircuit, measurements: Any) -> Digits:
+def _digits(circuit: AnyCircuit, measurements: Measurements) -> Digits:
     raise InvalidParameter("this circuit has no batched form")
 
 
 @_digits.register
-def _(circuit: Count, measurements: Any) -> Digits:
+def _(circuit: Count, measurements: Measurements) -> Digits:
     values = _whole(measurements)
     _require((values == 0) | (values == 1))
     return values.astype(np.uint8)[:, None]
 
 
 @_digits.register
-def _(circuit: Sum, measurements: Any) -> Digits:
+def _(circuit: Sum, measurements: Measurements) -> Digits:
     return _in_range(_whole(measurements), circuit.largest)
 
 
 @_digits.register
-def _(circuit: SumVec, measurements: Any) -> Digits:
+def _(circuit: SumVec, measurements: Measurements) -> Digits:
     values = _whole(measurements, circuit.length)
     return _in_range(values, circuit.largest).reshape(len(values), circuit.encoded_length)
 
 
 @_digits.register
-def _(circuit: Histogram, measurements: Any) -> Digits:
+def _(circuit: Histogram, measurements: Measurements) -> Digits:
     values = _whole(measurements)
     _require((values >= 0) & (values < circuit.length))
     return np.asarray(values[:, None] == np.arange(circuit.length)).view(np.uint8)
 
 
 @_digits.register
-def _(circuit: MultihotCountVec, measurements: Any) -> Digits:
+def _(circuit: MultihotCountVec, measurements: Measurements) -> Digits:
     values = _whole(measurements, circuit.length)
     _require((values == 0) | (values == 1))
     weights = _in_range(values.sum(axis=1), circuit.heaviest)

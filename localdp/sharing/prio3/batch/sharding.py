@@ -8,10 +8,10 @@ of constant time.
 Checked against the reference, for every circuit and 2, 3 and 5 servers, in tests/unit/sharing/prio3/test_sharding.py.
 """
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from localdp.errors import InvalidParameter
-from localdp.sharing.prio3.batch.encoding import Digits, digits_of
+from localdp.sharing.prio3.batch.encoding import Digits, Measurements, digits_of
 from localdp.sharing.prio3.batch.engine import use_compiled
 from localdp.sharing.prio3.batch.verification import require_shape, rows
 from localdp.sharing.prio3.batch.words import Octets
@@ -76,7 +76,7 @@ class BlockSharder:
         self._prio3 = prio3
         self._sharding = _sharding_for(prio3, context, compiled, one_by_one)
 
-    def shard(self, measurements: Any, nonces: Octets, randomness: Octets) -> Reports:
+    def shard(self, measurements: Measurements, nonces: Octets, randomness: Octets) -> Reports:
         """The public shares and, for each server, the input shares.  Nonces and randomness must be fresh and uniform."""
         require_shape(nonces, len(nonces), NONCE_BYTES)
         require_shape(randomness, len(nonces), self._prio3.rand_bytes)

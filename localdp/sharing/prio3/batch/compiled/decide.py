@@ -3,11 +3,10 @@
 Checked against the reference and the numpy form in tests/unit/sharing/prio3/test_engines.py.
 """
 
-from typing import Any
-
 import numpy as np
 
 from localdp.sharing.prio3.batch.compiled.arithmetic import (
+    Element,
     accumulate,
     add,
     collapse,
@@ -18,17 +17,18 @@ from localdp.sharing.prio3.batch.compiled.arithmetic import (
     store,
     subtract,
 )
-from localdp.sharing.prio3.batch.compiled.plan import SUM
+from localdp.sharing.prio3.batch.compiled.plan import SUM, Shape
 from localdp.sharing.prio3.batch.compiled.signatures import GIVEN, SHAPE, STATUS, element
-from localdp.sharing.prio3.batch.compiled.toolchain import part, types
+from localdp.sharing.prio3.batch.compiled.toolchain import Kind, part, types
+from localdp.sharing.prio3.batch.words import Octets, Words
 
 
-def decide_signature(limbs: int) -> Any:
+def decide_signature(limbs: int) -> Kind:
     """For a field of so many words."""
     return types.void(SHAPE, element(limbs), GIVEN, STATUS)
 
 
-def decide(shape: Any, zero: Any, shares: Any, holds: Any) -> None:
+def decide(shape: Shape, zero: Element, shares: Words, holds: Octets) -> None:
     """Says of each report whether it holds; `shares` has the rows of the first server, then those of the second, ..."""
     count, length = len(holds), shape.arity + 2
     total = np.empty((1, 2 * length), np.uint64)
@@ -43,7 +43,9 @@ def decide(shape: Any, zero: Any, shares: Any, holds: Any) -> None:
 
 
 @part
-def _add_up(zero: Any, shares: Any, count: Any, row: Any, place: Any, total: Any, into: Any) -> Any:
+def _add_up(
+    zero: Element, shares: Words, count: int, row: int, place: int, total: Words, into: int
+) -> bool:
     """One element of all servers; whether all of them are reduced."""
     value, good = zero, True
     for start in range(0, len(shares), count):
@@ -55,7 +57,7 @@ def _add_up(zero: Any, shares: Any, count: Any, row: Any, place: Any, total: Any
 
 
 @part
-def _gadget(shape: Any, zero: Any, total: Any) -> Any:
+def _gadget(shape: Shape, zero: Element, total: Words) -> Element:
     """The gadget of the values of the wires."""
     sums = nothing(zero)
     if shape.kind == SUM:

@@ -7,7 +7,6 @@ Checked against the reference in tests/unit/sharing/prio3/test_compiled_sponge.p
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -53,7 +52,7 @@ class CompiledDerivations:
 
     def __init__(self, task: Task, streams: Step) -> None:
         self._task, self._streams = task, streams
-        self._templates = dict[tuple[Any, ...], Template]()
+        self._templates = dict[tuple[Use, bytes | None, bytes, int, int], Template]()
 
     @property
     def _proofs(self) -> bytes:

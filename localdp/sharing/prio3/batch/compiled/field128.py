@@ -9,12 +9,20 @@ An accumulator is five words, the sum of up to 2**32 products not yet reduced: s
 Checked against Python integers in tests/unit/sharing/prio3/test_compiled_fields.py.
 """
 
-from typing import Any
-
 import numpy as np
 
 from localdp.sharing.prio3.batch.compiled.toolchain import part
-from localdp.sharing.prio3.batch.compiled.words import ONE, ZERO, add_carry, multiply_add, subtract_borrow
+from localdp.sharing.prio3.batch.compiled.words import (
+    ONE,
+    ZERO,
+    Accumulator,
+    Pair,
+    Word,
+    add_carry,
+    multiply_add,
+    subtract_borrow,
+)
+from localdp.sharing.prio3.batch.words import Words
 from localdp.sharing.prio3.fields import PRIME128
 
 _STEP = np.uint64(28)
@@ -24,7 +32,7 @@ _SQUARE_LOW, _SQUARE_HIGH = np.uint64(_SQUARE % (1 << 64)), np.uint64(_SQUARE >>
 
 
 @part
-def add(a: Any, b: Any) -> Any:
+def add(a: Pair, b: Pair) -> Pair:
     """a + b."""
     low, carry = add_carry(a[0], b[0], ZERO)
     high, over = add_carry(a[1], b[1], carry)
@@ -32,7 +40,7 @@ def add(a: Any, b: Any) -> Any:
 
 
 @part
-def _below_prime(low: Any, high: Any, over: Any) -> Any:
+def _below_prime(low: Word, high: Word, over: Word) -> Pair:
     """A number below 2 p, given by two words and a carry, reduced."""
     less, borrow = subtract_borrow(low, ONE, ZERO)
     rest, under = subtract_borrow(high, _TOP, borrow)
@@ -41,7 +49,7 @@ def _below_prime(low: Any, high: Any, over: Any) -> Any:
 
 
 @part
-def subtract(a: Any, b: Any) -> Any:
+def subtract(a: Pair, b: Pair) -> Pair:
     """a - b."""
     low, borrow = subtract_borrow(a[0], b[0], ZERO)
     high, under = subtract_borrow(a[1], b[1], borrow)
@@ -49,14 +57,14 @@ def subtract(a: Any, b: Any) -> Any:
 
 
 @part
-def _plus_prime_if(low: Any, high: Any, under: Any) -> Any:
+def _plus_prime_if(low: Word, high: Word, under: Word) -> Pair:
     """The prime is added where `under` is one."""
     low, carry = add_carry(low, under, ZERO)
     return low, high + carry + ((ZERO - under) & _TOP)
 
 
 @part
-def _product(a: Any, b: Any) -> Any:
+def _product(a: Pair, b: Pair) -> tuple[Word, Word, Word, Word]:
     """The four words of a product."""
     t0, t1 = multiply_add(a[0], b[0], ZERO, ZERO)
     t1, t2 = multiply_add(a[0], b[1], t1, ZERO)
@@ -66,7 +74,7 @@ def _product(a: Any, b: Any) -> Any:
 
 
 @part
-def _divided(t0: Any, t1: Any, t2: Any, t3: Any) -> Any:
+def _divided(t0: Word, t1: Word, t2: Word, t3: Word) -> tuple[Word, Word, Word, Word]:
     """(t0 + t1 B + t2 B**2 + t3 B**3) / B**2 modulo p: two words, a carry and a borrow to be added up."""
     t1, carry = multiply_add(_STEP, t0, t1, ZERO)
     t2, over = add_carry(t2, carry, ZERO)
@@ -78,7 +86,7 @@ def _divided(t0: Any, t1: Any, t2: Any, t3: Any) -> Any:
 
 
 @part
-def multiply(factor: Any, element: Any) -> Any:
+def multiply(factor: Pair, element: Pair) -> Pair:
     """factor * element / B**2."""
     t0, t1, t2, t3 = _product(factor, element)
     low, high, over, under = _divided(t0, t1, t2, t3)
@@ -87,19 +95,19 @@ def multiply(factor: Any, element: Any) -> Any:
 
 
 @part
-def lift(element: Any) -> Any:
+def lift(element: Pair) -> Pair:
     """An element times B**2."""
     return multiply((_SQUARE_LOW, _SQUARE_HIGH), element)
 
 
 @part
-def nothing(_element: Any) -> Any:
+def nothing(_element: Pair) -> Accumulator:
     """An empty accumulator."""
     return ZERO, ZERO, ZERO, ZERO, ZERO
 
 
 @part
-def accumulate(sums: Any, factor: Any, element: Any) -> Any:
+def accumulate(sums: Accumulator, factor: Pair, element: Pair) -> Accumulator:
     """sums + factor * element."""
     t0, t1, t2, t3 = _product(factor, element)
     s0, carry = add_carry(sums[0], t0, ZERO)
@@ -110,7 +118,7 @@ def accumulate(sums: Any, factor: Any, element: Any) -> Any:
 
 
 @part
-def accumulate_element(sums: Any, element: Any) -> Any:
+def accumulate_element(sums: Accumulator, element: Pair) -> Accumulator:
     """sums + element * B**2, so that dividing by B**2 leaves the element."""
     s2, carry = add_carry(sums[2], element[0], ZERO)
     s3, carry = add_carry(sums[3], element[1], carry)
@@ -118,7 +126,7 @@ def accumulate_element(sums: Any, element: Any) -> Any:
 
 
 @part
-def collapse(sums: Any, _like: Any) -> Any:
+def collapse(sums: Accumulator, _like: Pair) -> Pair:
     """The element that an accumulator stands for."""
     low, high, over, under = _divided(sums[0], sums[1], sums[2], sums[3])
     top = sums[4] + over - under
@@ -133,7 +141,7 @@ def collapse(sums: Any, _like: Any) -> Any:
 
 
 @part
-def _folded(low: Any, high: Any, top: Any) -> Any:
+def _folded(low: Word, high: Word, top: Word) -> tuple[Word, Word, Word]:
     """low + high B + top (28 B - 1)."""
     low, borrow = subtract_borrow(low, top, ZERO)
     high, carry = add_carry(high, _STEP * top, ZERO)
@@ -142,19 +150,19 @@ def _folded(low: Any, high: Any, top: Any) -> Any:
 
 
 @part
-def is_reduced(element: Any) -> Any:
+def is_reduced(element: Pair) -> np.bool_:
     """Whether a pair of words is an element."""
     return element[1] < _TOP or (element[1] == _TOP and element[0] < ONE)
 
 
 @part
-def load(words: Any, row: Any, place: Any, _like: Any) -> Any:
+def load(words: Words, row: int, place: int, _like: Pair) -> Pair:
     """Element number `place` of a row."""
     return words[row, 2 * place], words[row, 2 * place + 1]
 
 
 @part
-def store(words: Any, row: Any, place: Any, element: Any) -> None:
+def store(words: Words, row: int, place: int, element: Pair) -> None:
     """Element number `place` of a row."""
     words[row, 2 * place] = element[0]
     words[row, 2 * place + 1] = element[1]

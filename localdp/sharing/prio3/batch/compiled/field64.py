@@ -6,13 +6,12 @@ three words, the sum of up to 2**31 products not yet reduced.
 Checked against Python integers in tests/unit/sharing/prio3/test_compiled_fields.py.
 """
 
-from typing import Any
-
 import numpy as np
 
 from localdp.sharing.field import PRIME
 from localdp.sharing.prio3.batch.compiled.toolchain import part
-from localdp.sharing.prio3.batch.compiled.words import ZERO, add_carry, multiply_add
+from localdp.sharing.prio3.batch.compiled.words import ZERO, Accumulator, Word, add_carry, multiply_add
+from localdp.sharing.prio3.batch.words import Words
 
 _PRIME = np.uint64(PRIME)
 _EPSILON = np.uint64((1 << 32) - 1)  # 2**64 modulo the prime.
@@ -20,19 +19,19 @@ _HALF = np.uint64(32)
 
 
 @part
-def add(a: Any, b: Any) -> Any:
+def add(a: Word, b: Word) -> Word:
     """a + b."""
     return subtract(a, _PRIME - b)  # PRIME - 0 is not reduced, but a < PRIME keeps the result right.
 
 
 @part
-def subtract(a: Any, b: Any) -> Any:
+def subtract(a: Word, b: Word) -> Word:
     """a - b."""
     return a - b + (_PRIME if a < b else ZERO)
 
 
 @part
-def _reduced(low: Any, high: Any) -> Any:
+def _reduced(low: Word, high: Word) -> Word:
     """low + 2**64 high."""
     top = high >> _HALF
     middle = (high & _EPSILON) * _EPSILON
@@ -44,26 +43,26 @@ def _reduced(low: Any, high: Any) -> Any:
 
 
 @part
-def multiply(factor: Any, element: Any) -> Any:
+def multiply(factor: Word, element: Word) -> Word:
     """factor * element."""
     low, high = multiply_add(factor, element, ZERO, ZERO)
     return _reduced(low, high)
 
 
 @part
-def lift(element: Any) -> Any:
+def lift(element: Word) -> Word:
     """A factor is an element."""
     return element
 
 
 @part
-def nothing(_element: Any) -> Any:
+def nothing(_element: Word) -> Accumulator:
     """An empty accumulator."""
     return ZERO, ZERO, ZERO
 
 
 @part
-def accumulate(sums: Any, factor: Any, element: Any) -> Any:
+def accumulate(sums: Accumulator, factor: Word, element: Word) -> Accumulator:
     """sums + factor * element."""
     low, high = multiply_add(factor, element, sums[0], ZERO)
     high, carry = add_carry(high, sums[1], ZERO)
@@ -71,7 +70,7 @@ def accumulate(sums: Any, factor: Any, element: Any) -> Any:
 
 
 @part
-def accumulate_element(sums: Any, element: Any) -> Any:
+def accumulate_element(sums: Accumulator, element: Word) -> Accumulator:
     """sums + element."""
     low, carry = add_carry(sums[0], element, ZERO)
     high, carry = add_carry(sums[1], ZERO, carry)
@@ -79,24 +78,25 @@ def accumulate_element(sums: Any, element: Any) -> Any:
 
 
 @part
-def collapse(sums: Any, _like: Any) -> Any:
+def collapse(sums: Accumulator, _like: Word) -> Word:
     """The element that an accumulator stands for; 2**128 is -2**32."""
     return subtract(_reduced(sums[0], sums[1]), sums[2] << _HALF)
 
 
 @part
-def is_reduced(element: Any) -> Any:
+def is_reduced(element: Word) -> np.bool_:
     """Whether a word is an element."""
     return element < _PRIME
 
 
 @part
-def load(words: Any, row: Any, place: Any, _like: Any) -> Any:
+def load(words: Words, row: int, place: int, _like: Word) -> Word:
     """Element number `place` of a row."""
-    return words[row, place]
+    word: Word = words[row, place]
+    return word
 
 
 @part
-def store(words: Any, row: Any, place: Any, element: Any) -> None:
+def store(words: Words, row: int, place: int, element: Word) -> None:
     """Element number `place` of a row."""
     words[row, place] = element

@@ -8,13 +8,10 @@ cuts each operation in two.
 Checked against the reference in tests/unit/sharing/prio3/test_compiled_sponge.py.
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 from llvmlite import ir
 
-from localdp.sharing.prio3.batch.compiled.toolchain import emitted, types
-from localdp.sharing.prio3.batch.compiled.words import WORD
+from localdp.sharing.prio3.batch.compiled.toolchain import Emitted, Kind, emitted, types
+from localdp.sharing.prio3.batch.compiled.words import WORD, Arguments, Target
 from localdp.sharing.prio3.keccak import LANES, MOVES, NEXT, ROUND_CONSTANTS, ROUNDS, SECOND_NEXT
 
 STATES = 4
@@ -22,20 +19,20 @@ _VECTOR = ir.VectorType(WORD, STATES)
 _WORD_BYTES = 8
 
 
-def _everywhere(value: int) -> Any:
+def _everywhere(value: int) -> ir.Value:
     return ir.Constant(_VECTOR, [value] * STATES)
 
 
-def _turned(builder: Any, lane: Any, by: int) -> Any:
+def _turned(builder: ir.IRBuilder, lane: ir.Value, by: int) -> ir.Value:
     if not by:
         return lane
     return builder.or_(builder.shl(lane, _everywhere(by)), builder.lshr(lane, _everywhere(64 - by)))
 
 
-def _round(builder: Any, a: Sequence[Any], constant: int) -> list[Any]:
+def _round(builder: ir.IRBuilder, a: Arguments, constant: int) -> list[ir.Value]:
     c = [_xor(builder, [a[x], a[x + 5], a[x + 10], a[x + 15], a[x + 20]]) for x in range(5)]
     d = [builder.xor(c[x - 1], _turned(builder, c[x - 4], 1)) for x in range(5)]
-    b: list[Any] = [None] * LANES
+    b: list[ir.Value] = [None] * LANES
     for source, target, shift in MOVES:
         b[target] = _turned(builder, builder.xor(a[source], d[source % 5]), shift)
     clear = [builder.and_(builder.not_(b[i]), b[j]) for i, j in zip(NEXT, SECOND_NEXT, strict=True)]
@@ -43,7 +40,7 @@ def _round(builder: Any, a: Sequence[Any], constant: int) -> list[Any]:
     return [builder.xor(first, _everywhere(constant)), *rest]
 
 
-def _xor(builder: Any, lanes: Sequence[Any]) -> Any:
+def _xor(builder: ir.IRBuilder, lanes: Arguments) -> ir.Value:
     first, *rest = lanes
     for lane in rest:
         first = builder.xor(first, lane)
@@ -51,10 +48,10 @@ def _xor(builder: Any, lanes: Sequence[Any]) -> Any:
 
 
 @emitted
-def permute(_typing: Any, states: Any) -> Any:
+def permute(_typing: Kind, states: Kind) -> Emitted:
     """The permutation of all interleaved states, in place."""
 
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def emit(context: Target, builder: ir.IRBuilder, signature: Kind, arguments: Arguments) -> ir.Value:
         array = context.make_array(signature.args[0])(context, builder, value=arguments[0])
         vectors = builder.bitcast(array.data, _VECTOR.as_pointer())
         places = [builder.gep(vectors, [ir.Constant(WORD, i)], source_etype=_VECTOR) for i in range(LANES)]

@@ -8,11 +8,10 @@ How long this takes does not depend on the measurement by intention, and nothing
 Checked against the reference in tests/unit/sharing/prio3/test_sharding.py.
 """
 
-from typing import Any
-
 import numpy as np
 
 from localdp.sharing.prio3.batch.compiled.arithmetic import (
+    Element,
     add,
     is_reduced,
     lift,
@@ -21,28 +20,29 @@ from localdp.sharing.prio3.batch.compiled.arithmetic import (
     store,
     subtract,
 )
-from localdp.sharing.prio3.batch.compiled.plan import CHUNKS, ROOTS, SUM, TURNS
+from localdp.sharing.prio3.batch.compiled.plan import CHUNKS, ROOTS, SUM, TURNS, Shape
 from localdp.sharing.prio3.batch.compiled.signatures import GIVEN, MATRIX, SHAPE, STATUS, element
-from localdp.sharing.prio3.batch.compiled.toolchain import part, types
+from localdp.sharing.prio3.batch.compiled.toolchain import Kind, part, types
+from localdp.sharing.prio3.batch.words import Octets, Words
 
 _LEFT, _RIGHT, _VALUES, _POWERS, _COINS = range(5)  # Rows of the room to work in.
 
 
-def prove_signature(limbs: int) -> Any:
+def prove_signature(limbs: int) -> Kind:
     """For a field of so many words."""
     return types.void(SHAPE, GIVEN, element(limbs), element(limbs), GIVEN, GIVEN, GIVEN, STATUS, MATRIX)
 
 
 def prove(
-    shape: Any,
-    constants: Any,
-    zero: Any,
-    one: Any,
-    measurements: Any,
-    coins: Any,
-    joint: Any,
-    rejected: Any,
-    proofs: Any,
+    shape: Shape,
+    constants: Words,
+    zero: Element,
+    one: Element,
+    measurements: Words,
+    coins: Words,
+    joint: Words,
+    rejected: Octets,
+    proofs: Words,
 ) -> None:
     """Fills the proofs of each report; marks those of which a coin is not an element."""
     room = np.empty((5, max(4 * shape.wire, 2 * shape.calls)), np.uint64)
@@ -69,15 +69,15 @@ def prove(
 
 @part
 def _fill_wires(
-    shape: Any,
-    zero: Any,
-    one: Any,
-    measurements: Any,
-    proofs: Any,
-    room: Any,
-    row: Any,
-    start: Any,
-    pair: Any,
+    shape: Shape,
+    zero: Element,
+    one: Element,
+    measurements: Words,
+    proofs: Words,
+    room: Words,
+    row: int,
+    start: int,
+    pair: int,
 ) -> None:
     """The values of two wires at the roots of unity: seeds, inputs, zeros."""
     for i in range(shape.wire):
@@ -101,7 +101,7 @@ def _fill_wires(
 
 
 @part
-def _add_products(shape: Any, constants: Any, zero: Any, one: Any, room: Any) -> None:
+def _add_products(shape: Shape, constants: Words, zero: Element, one: Element, room: Words) -> None:
     """Adds what the gadget makes of the two wires, at all points that are sent; the sums are still to be lifted."""
     for half in range(2):
         if half:
@@ -116,7 +116,7 @@ def _add_products(shape: Any, constants: Any, zero: Any, one: Any, room: Any) ->
 
 
 @part
-def _turn(constants: Any, zero: Any, room: Any, row: Any, size: Any) -> None:
+def _turn(constants: Words, zero: Element, room: Words, row: int, size: int) -> None:
     """From values at the roots of unity to the values at the points between them, in place."""
     half = size // 2
     while half:
@@ -142,12 +142,12 @@ def _turn(constants: Any, zero: Any, room: Any, row: Any, size: Any) -> None:
         half *= 2
 
 
-def take_away_signature(limbs: int) -> Any:
+def take_away_signature(limbs: int) -> Kind:
     """For a field of so many words."""
     return types.void(element(limbs), types.int64, MATRIX, GIVEN, STATUS)
 
 
-def take_away(zero: Any, count: Any, left: Any, right: Any, rejected: Any) -> None:
+def take_away(zero: Element, count: int, left: Words, right: Words, rejected: Octets) -> None:
     """left - right, `count` elements a row, in place; marks rows where a word of `right` is not an element."""
     for row in range(len(rejected)):
         for i in range(count):

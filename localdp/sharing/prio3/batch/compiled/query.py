@@ -8,11 +8,10 @@ So a digit costs one full product, and two that are reduced only once for each w
 Checked against the reference and the numpy form in tests/unit/sharing/prio3/test_engines.py.
 """
 
-from typing import Any
-
 import numpy as np
 
 from localdp.sharing.prio3.batch.compiled.arithmetic import (
+    Element,
     accumulate,
     accumulate_element,
     add,
@@ -32,29 +31,31 @@ from localdp.sharing.prio3.batch.compiled.plan import (
     ROOTS,
     SUM,
     WIRE_WEIGHTS,
+    Shape,
 )
 from localdp.sharing.prio3.batch.compiled.signatures import GIVEN, MATRIX, SHAPE, STATUS, element
-from localdp.sharing.prio3.batch.compiled.toolchain import part, types
+from localdp.sharing.prio3.batch.compiled.toolchain import Kind, part, types
+from localdp.sharing.prio3.batch.words import Octets, Words
 
 FINE, AT_A_ROOT, SHARE_UNREDUCED, COINS_UNREDUCED = range(4)
 
 
-def query_signature(limbs: int) -> Any:
+def query_signature(limbs: int) -> Kind:
     """For a field of so many words."""
     return types.void(SHAPE, GIVEN, element(limbs), GIVEN, GIVEN, GIVEN, GIVEN, STATUS, MATRIX, MATRIX)
 
 
 def query(
-    shape: Any,
-    constants: Any,
-    one: Any,
-    measurements: Any,
-    proofs: Any,
-    coins: Any,
-    joint: Any,
-    status: Any,
-    outputs: Any,
-    verifiers: Any,
+    shape: Shape,
+    constants: Words,
+    one: Element,
+    measurements: Words,
+    proofs: Words,
+    coins: Words,
+    joint: Words,
+    status: Octets,
+    outputs: Words,
+    verifiers: Words,
 ) -> None:
     """Fills the status, the verifier and, where digits have weights, the outputs of each report."""
     basis = np.empty((3, len(constants[0])), np.uint64)
@@ -88,8 +89,8 @@ def query(
 
 @part
 def _readable(
-    shape: Any, one: Any, measurements: Any, proofs: Any, coins: Any, joint: Any, row: Any
-) -> Any:
+    shape: Shape, one: Element, measurements: Words, proofs: Words, coins: Words, joint: Words, row: int
+) -> int:
     """Whether all words are elements of the field."""
     length = shape.arity + shape.gadget
     if not (
@@ -106,7 +107,7 @@ def _readable(
 
 
 @part
-def _all_reduced(words: Any, row: Any, count: Any, like: Any) -> Any:
+def _all_reduced(words: Words, row: int, count: int, like: Element) -> bool:
     good = True
     for i in range(count):
         good &= is_reduced(load(words, row, i, like))
@@ -114,17 +115,17 @@ def _all_reduced(words: Any, row: Any, count: Any, like: Any) -> Any:
 
 
 @part
-def _is_root(point: Any, size: Any, one: Any) -> Any:
+def _is_root(point: Element, size: int, one: Element) -> bool:
     """Whether the size-th power of a point is one; `size` is a power of two."""
     while size > 1:
         point = multiply(point, point)
         size //= 2
-    return point == one
+    return bool(point == one)
 
 
 @part
 def _fill_basis(
-    constants: Any, weights: Any, step: Any, count: Any, point: Any, basis: Any, into: Any
+    constants: Words, weights: int, step: int, count: int, point: Element, basis: Words, into: int
 ) -> None:
     """The factors of `count` values, by prefix and suffix products (see `polynomials`)."""
     before = after = load(constants, ROOTS, 0, point)
@@ -141,18 +142,18 @@ def _fill_basis(
 
 @part
 def _verify(
-    shape: Any,
-    constants: Any,
-    one: Any,
-    basis: Any,
-    factors: Any,
-    measurements: Any,
-    proofs: Any,
-    coins: Any,
-    joint: Any,
-    verifiers: Any,
-    row: Any,
-    proof: Any,
+    shape: Shape,
+    constants: Words,
+    one: Element,
+    basis: Words,
+    factors: Words,
+    measurements: Words,
+    proofs: Words,
+    coins: Words,
+    joint: Words,
+    verifiers: Words,
+    row: int,
+    proof: int,
 ) -> None:
     """One verifier: the check, the wires, the gadget."""
     start = proof * (shape.arity + shape.gadget)
@@ -173,16 +174,16 @@ def _verify(
 
 @part
 def _check(
-    shape: Any,
-    constants: Any,
-    one: Any,
-    measurements: Any,
-    proofs: Any,
-    start: Any,
-    coins: Any,
-    row: Any,
-    proof: Any,
-) -> Any:
+    shape: Shape,
+    constants: Words,
+    one: Element,
+    measurements: Words,
+    proofs: Words,
+    start: int,
+    coins: Words,
+    row: int,
+    proof: int,
+) -> Element:
     """All checks in one; in degree 2 every other value of the gadget polynomial is an output of the gadget."""
     outputs, drawn = start + shape.arity + 2, proof * shape.coins
     sums = nothing(one)
@@ -204,7 +205,7 @@ def _check(
 
 
 @part
-def _second_check(shape: Any, constants: Any, one: Any, measurements: Any, row: Any) -> Any:
+def _second_check(shape: Shape, constants: Words, one: Element, measurements: Words, row: int) -> Element:
     sums = nothing(one)
     for i in range(shape.added):
         sums = accumulate_element(sums, load(measurements, row, i, one))
@@ -216,7 +217,7 @@ def _second_check(shape: Any, constants: Any, one: Any, measurements: Any, row: 
 
 
 @part
-def _in_range(constants: Any, like: Any, words: Any, row: Any, start: Any, count: Any) -> Any:
+def _in_range(constants: Words, like: Element, words: Words, row: int, start: int, count: int) -> Element:
     """The integer of so many digits."""
     sums = nothing(like)
     for i in range(count):
@@ -226,15 +227,15 @@ def _in_range(constants: Any, like: Any, words: Any, row: Any, start: Any, count
 
 @part
 def _plain_wires(
-    shape: Any,
-    one: Any,
-    basis: Any,
-    measurements: Any,
-    proofs: Any,
-    start: Any,
-    verifiers: Any,
-    row: Any,
-    into: Any,
+    shape: Shape,
+    one: Element,
+    basis: Words,
+    measurements: Words,
+    proofs: Words,
+    start: int,
+    verifiers: Words,
+    row: int,
+    into: int,
 ) -> None:
     """Every wire takes the digits as they are: one call for each."""
     sums = nothing(one)
@@ -247,18 +248,18 @@ def _plain_wires(
 
 @part
 def _chunk_wires(
-    shape: Any,
-    one: Any,
-    basis: Any,
-    factors: Any,
-    measurements: Any,
-    proofs: Any,
-    start: Any,
-    joint: Any,
-    verifiers: Any,
-    row: Any,
-    proof: Any,
-    into: Any,
+    shape: Shape,
+    one: Element,
+    basis: Words,
+    factors: Words,
+    measurements: Words,
+    proofs: Words,
+    start: int,
+    joint: Words,
+    verifiers: Words,
+    row: int,
+    proof: int,
+    into: int,
 ) -> None:
     sums = nothing(one)
     for k in range(shape.calls):
@@ -285,7 +286,9 @@ def _chunk_wires(
 
 
 @part
-def _truncate(shape: Any, constants: Any, like: Any, measurements: Any, outputs: Any, row: Any) -> None:
+def _truncate(
+    shape: Shape, constants: Words, like: Element, measurements: Words, outputs: Words, row: int
+) -> None:
     for i in range(shape.encoded // shape.width):
         value = _in_range(constants, like, measurements, row, i * shape.width, shape.width)
         store(outputs, row, i, value)

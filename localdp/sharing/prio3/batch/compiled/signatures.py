@@ -4,10 +4,8 @@ Everything is words of 64 bits, in the order of bytes of the wire, so that a mat
 copy.  What is given may be read-only, cut out of a larger matrix, and begin at any byte.
 """
 
-from typing import Any
-
 from localdp.sharing.prio3.batch.compiled.plan import Shape
-from localdp.sharing.prio3.batch.compiled.toolchain import types
+from localdp.sharing.prio3.batch.compiled.toolchain import Kind, types
 
 GIVEN = types.Array(types.uint64, 2, "A", readonly=True, aligned=False)
 MATRIX = types.Array(types.uint64, 2, "A", aligned=False)
@@ -16,6 +14,6 @@ STATUS = types.Array(types.uint8, 1, "C")
 SHAPE = types.NamedUniTuple(types.int64, len(Shape._fields), Shape)
 
 
-def element(limbs: int) -> Any:
+def element(limbs: int) -> Kind:
     """An element of the field with so many words."""
     return types.uint64 if limbs == 1 else types.UniTuple(types.uint64, 2)

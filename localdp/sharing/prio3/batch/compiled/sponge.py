@@ -7,14 +7,13 @@ field is for the caller to check.
 Checked against the reference in tests/unit/sharing/prio3/test_compiled_sponge.py.
 """
 
-from typing import Any
-
 import numpy as np
 
 from localdp.sharing.prio3.batch.compiled.permutation import STATES, permute
 from localdp.sharing.prio3.batch.compiled.signatures import GIVEN, MATRIX, VECTOR
 from localdp.sharing.prio3.batch.compiled.toolchain import part, types
 from localdp.sharing.prio3.batch.compiled.words import ZERO, put_word
+from localdp.sharing.prio3.batch.words import Words
 from localdp.sharing.prio3.keccak import LANES, RATE
 
 RATE_WORDS = RATE // 8
@@ -22,14 +21,14 @@ STREAMS = types.void(VECTOR, GIVEN, types.int64, GIVEN, types.int64, GIVEN, type
 
 
 def streams(
-    template: Any,
-    seeds: Any,
-    seed_at: Any,
-    nonces: Any,
-    nonce_at: Any,
-    payloads: Any,
-    payload_at: Any,
-    out: Any,
+    template: Words,
+    seeds: Words,
+    seed_at: int,
+    nonces: Words,
+    nonce_at: int,
+    payloads: Words,
+    payload_at: int,
+    out: Words,
 ) -> None:
     """Fills each row of `out` with the stream of its message."""
     length, count = len(template), len(out)
@@ -50,13 +49,13 @@ def streams(
 
 
 @part
-def _place(messages: Any, octet: Any, pieces: Any, row: Any) -> None:
+def _place(messages: Words, octet: int, pieces: Words, row: int) -> None:
     for i in range(pieces.shape[1]):
         put_word(messages, octet + 8 * i, pieces[row, i])
 
 
 @part
-def _absorb(states: Any, messages: Any, length: Any) -> None:
+def _absorb(states: Words, messages: Words, length: int) -> None:
     for i in range(STATES * LANES):
         states[i] = ZERO
     for start in range(0, length, RATE_WORDS):
@@ -67,12 +66,12 @@ def _absorb(states: Any, messages: Any, length: Any) -> None:
 
 
 @part
-def _permute(states: Any) -> None:
+def _permute(states: Words) -> None:
     permute(states)  # Long, so that there should be one copy of it only.
 
 
 @part
-def _squeeze(states: Any, out: Any, first: Any) -> None:
+def _squeeze(states: Words, out: Words, first: int) -> None:
     size, rows = out.shape[1], min(STATES, len(out) - first)
     for start in range(0, size, RATE_WORDS):
         if start:

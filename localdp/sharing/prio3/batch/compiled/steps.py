@@ -5,12 +5,12 @@ Checked in tests/unit/sharing/prio3/test_compiled_toolchain.py.
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from localdp.sharing.prio3.batch.compiled import decide, prove, query, sponge, tally
 from localdp.sharing.prio3.batch.compiled.toolchain import entry
+from localdp.sharing.prio3.batch.compiled.words import Word
 from localdp.sharing.prio3.batch.role import Tell
 from localdp.sharing.prio3.prio3 import Prio3
 
@@ -75,7 +75,7 @@ def build(prio3: Prio3, tell: Tell, sharding: bool) -> None:
     tell("", len(names), len(names))
 
 
-def element_of(prio3: Prio3, value: int) -> Any:
+def element_of(prio3: Prio3, value: int) -> Word | tuple[Word, ...]:
     """An element as compiled functions take it."""
     words = [np.uint64(value >> 64 * limb & (1 << 64) - 1) for limb in range(limbs_of(prio3))]
     return words[0] if len(words) == 1 else tuple(words)

@@ -16,17 +16,19 @@ from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
 import numba.core.types
 from numba.extending import intrinsic, overload
 
-F = TypeVar("F", bound=Callable[..., Any])
-G = TypeVar("G", bound=Callable[..., Any])
+Code: TypeAlias = Callable[..., Any]  # a function, compiled or not
+Kind: TypeAlias = Any  # a type or a signature of numba, which has no types of its own for them
+Emitted: TypeAlias = tuple[Kind, Code]  # a signature, and what writes the instructions
+F = TypeVar("F", bound=Code)
 _DIGEST_LETTERS = 12
 _njit: Any = numba.njit
-types: Any = numba.core.types  # What numba calls things; it has no types of its own for them.
+types: Any = numba.core.types  # What numba calls things.
 
 
 @cache
@@ -43,25 +45,23 @@ def part(function: F) -> F:
     return cast(F, _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
 
 
-def emitted(function: Callable[..., Any]) -> Callable[..., Any]:
+def emitted(function: Callable[..., Emitted]) -> Code:
     """A function that compiled functions call and that writes its own instructions."""
-    return cast(Callable[..., Any], intrinsic(function))
+    return cast(Code, intrinsic(function))
 
 
-def by_type(generic: F) -> Callable[[G], G]:
-    """A form of `generic` for the types that the decorated function accepts."""
-    return cast(
-        Callable[[G], G], overload(generic, strict=False)
-    )  # Annotated here, plain there: the same names.
+def by_type(generic: Code) -> Callable[[F], F]:
+    """A form of `generic` for the types that the decorated function accepts; their names may differ."""
+    return cast(Callable[[F], F], overload(generic, strict=False))
 
 
 @cache
-def entry(function: Callable[..., Any], signature: Any) -> Callable[..., Any]:
+def entry(function: Code, signature: Kind) -> Code:
     """The machine code of a function for one signature: from disk, or compiled now."""
     function.__qualname__ = f"{function.__name__}_{digest_of_sources()}"
     try:
-        return cast(Callable[..., Any], _njit([signature], nogil=True, cache=True)(function))
+        return cast(Code, _njit([signature], nogil=True, cache=True)(function))
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
-        return cast(Callable[..., Any], _njit([signature], nogil=True)(function))
+        return cast(Code, _njit([signature], nogil=True)(function))
