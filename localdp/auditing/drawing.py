@@ -16,12 +16,21 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from localdp.auditing.result import Input
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Reports, Values
-from localdp.randomness.source import WORD_RANGE, Bits, IntegerLaw, Integers, RandomSource, Words
+from localdp.randomness.source import (
+    WORD_RANGE,
+    Bits,
+    IntegerLaw,
+    Integers,
+    RandomSource,
+    RawWord,
+    Width,
+    Words,
+)
 
 MOST_INPUTS = 64  # so many inputs are tried in full
 PUBLIC_SEEDS = (0, 1, 2, 3)
@@ -38,7 +47,7 @@ class CountingSource:
         self.paths = 1
         self.words = False  # whether wide words were drawn, which are not counted
 
-    def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
+    def raw(self, dtype: Width[RawWord], count: int) -> NDArray[RawWord]:
         """Bytes are counted; of wider words, the marker is given."""
         kind = np.dtype(dtype)
         if kind == np.uint8:
@@ -74,10 +83,10 @@ class FixedSeedSource:
         self._source, self._seed = source, seed
         self.bernoulli, self.below, self.categorical = source.bernoulli, source.below, source.categorical
 
-    def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
+    def raw(self, dtype: Width[RawWord], count: int) -> NDArray[RawWord]:
         """The seed for wide words; narrow ones are drawn."""
         if np.dtype(dtype) == np.uint64:
-            return np.full(count, self._seed, np.uint64)
+            return np.full(count, self._seed, dtype)
         return self._source.raw(dtype, count)
 
 

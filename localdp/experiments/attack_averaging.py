@@ -17,7 +17,7 @@ from localdp.experiments.attack_results import Attack, Panel, Point, Range
 from localdp.party.party import Party, Request
 from localdp.party.policy import Policy
 from localdp.randomizers.one_bit import binary_randomized_response
-from localdp.randomness.source import RandomSource
+from localdp.randomness.source import RandomSource, uniform_bytes
 
 PEOPLE = 1000
 REPETITIONS = (1, 4, 16, 64, 256)
@@ -49,7 +49,7 @@ def outcome(series: str, times: int, source: RandomSource) -> tuple[float, Avera
     bits = random_bits(PEOPLE, source)
     records = Records.from_columns(Schema({"secret": BitDomain()}), {"secret": bits})
     limit = _NO_LIMIT if series == UNLIMITED else Epsilon.requested(BUDGET)
-    secret = source.raw("u1", 32).tobytes()
+    secret = uniform_bytes(source, 32)
     party = Party(
         "party", records, secret, MemoryLedger(PEOPLE, limit), Policy(by_content=series == CONTENT)
     )

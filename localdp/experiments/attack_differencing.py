@@ -27,7 +27,7 @@ from localdp.oracles.shuffler import DEFAULT_DELTA, Shuffler
 from localdp.party.party import Party, Request
 from localdp.party.policy import Policy
 from localdp.randomizers.one_bit import OneBitRandomizer
-from localdp.randomness.source import RandomSource
+from localdp.randomness.source import RandomSource, uniform_bytes
 from localdp.sharing.collection import COLLECTION_ID_BYTES, Collection
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
@@ -52,7 +52,7 @@ def people(count: int, source: RandomSource) -> Records:
 
 def party_of(records: Records, source: RandomSource, policy: Policy | None = None) -> Party:
     """One party that holds everybody, and does not run out of budget."""
-    secret = source.raw("u1", 32).tobytes()
+    secret = uniform_bytes(source, 32)
     policy = policy or Policy(largest_epsilon=Epsilon.requested(30))
     return Party("party", records, secret, MemoryLedger(records.people, _PLENTY), policy)
 
@@ -83,7 +83,7 @@ def share_servers(
     records: Records, source: RandomSource, policy: Policy | None = None
 ) -> InProcessShareServers:
     """Two of them, with keys of their own."""
-    keys = [source.raw("u1", 32).tobytes() for _ in range(2)]
+    keys = [uniform_bytes(source, 32) for _ in range(2)]
     servers = [ShareServer(f"server-{number}", MemoryVault(key)) for number, key in enumerate(keys)]
     return InProcessShareServers([party_of(records, source, policy)], servers)
 
@@ -156,7 +156,7 @@ def refusals(source: RandomSource) -> tuple[str, ...]:
 
 def _refusal(servers: InProcessShareServers, minimum_batch: int, source: RandomSource) -> str:
     """Of a collection that no oracle would begin: whoever attacks has a collector of their own."""
-    collection_id = source.raw("u1", COLLECTION_ID_BYTES).tobytes()
+    collection_id = uniform_bytes(source, COLLECTION_ID_BYTES)
     collection = Collection(
         collection_id,
         QUERY,

@@ -33,7 +33,7 @@ from localdp.party.party import Party
 from localdp.party.policy import Policy
 from localdp.randomizers.definition import Floats
 from localdp.randomness.rounded_gaussian import RoundedGaussian
-from localdp.randomness.source import Bits, RandomSource
+from localdp.randomness.source import Bits, RandomSource, uniform_bytes
 
 PEOPLE, QUERIES = 256, 1024
 DEVIATIONS = (1, 2, 4, 8, 16, 32)
@@ -124,7 +124,7 @@ def curator(records: Records, each: Epsilon, source: RandomSource) -> Statistica
 
 def local(records: Records, each: Epsilon, source: RandomSource) -> StatisticalQueryOracle:
     """Local reports; everybody answers every query of a round with a part of its price."""
-    secret = source.raw("u1", 32).tobytes()
+    secret = uniform_bytes(source, 32)
     ledger = MemoryLedger(records.people, each * ROUNDS)
     party = Party("people", records, secret, ledger, Policy(largest_epsilon=Epsilon.requested(30)))
     return LocalOracle(InProcessLROracle([party]), each, source, divide="epsilon")

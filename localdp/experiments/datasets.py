@@ -72,7 +72,7 @@ def synthetic(name: str, people: int, source: RandomSource, dimension: int | Non
 def fair_bits(source: RandomSource, people: int, dimension: int) -> Bits:
     """A table of fair coins, eight from a byte."""
     count = people * dimension
-    bits = np.unpackbits(source.raw("u1", -(-count // 8)), count=count).view(np.bool_)
+    bits = np.unpackbits(source.raw(np.uint8, -(-count // 8)), count=count).view(np.bool_)
     return bits.reshape(people, dimension)
 
 

@@ -39,7 +39,7 @@ from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
 from localdp.party.party import Party
 from localdp.randomizers.marginals import parity_masks
-from localdp.randomness.source import RandomSource
+from localdp.randomness.source import RandomSource, uniform_bytes
 
 Bits = NDArray[np.bool_]
 Done = Callable[[str], None]
@@ -115,7 +115,7 @@ class Lab:
 
     def local(self, records: Records, purpose: str) -> LocalOracle:
         """The records' people in the local model, in this process."""
-        secret = self.keyring.source("separation party", purpose).raw("u1", 32).tobytes()
+        secret = uniform_bytes(self.keyring.source("separation party", purpose), 32)
         party = Party("people", records, secret, MemoryLedger(records.people, self.epsilon))
         return LocalOracle(
             InProcessLROracle([party]), self.epsilon, self.keyring.source("analyst", purpose)
@@ -235,7 +235,7 @@ def made_up_parity(source: RandomSource, people: int, dimension: int) -> tuple[B
 
 def coins(source: RandomSource, count: int) -> Bits:
     """Fair coins, eight from a byte."""
-    return np.unpackbits(source.raw("u1", -(-count // 8)), count=count).view(np.bool_)
+    return np.unpackbits(source.raw(np.uint8, -(-count // 8)), count=count).view(np.bool_)
 
 
 def _named(rows: Bits, labels: Bits) -> Records:

@@ -36,7 +36,7 @@ from localdp.party.party import Request
 from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
 from localdp.queries.encoded import Query, entries_of
 from localdp.randomizers.definition import Tally
-from localdp.randomness.source import RandomSource
+from localdp.randomness.source import RandomSource, uniform_bytes
 
 Divided = Literal["people", "epsilon"]
 
@@ -148,7 +148,7 @@ class LocalOracle:
         view = self._copied()
         view._rounds, view._parent, view._account = Rounds(rounds), self, Account(self._account)
         if self._rounds.total is None:
-            view._seed = self._source.raw("u1", SEED_BYTES).tobytes()
+            view._seed = uniform_bytes(self._source, SEED_BYTES)
         else:
             view._seed, (ways, place) = self._seed, self._within
             view._within = (ways * self._rounds.total, self._rounds.begin() * ways + place)
@@ -174,7 +174,7 @@ class LocalOracle:
     def _ask(self, slots: Sequence[Slot], queries: int) -> list[tuple[Slot, Tally]]:
         """One round."""
         number, before = self._rounds.begin(), self._reports.bytes_moved
-        seed = self._seed or self._source.raw("u1", SEED_BYTES).tobytes()
+        seed = self._seed or uniform_bytes(self._source, SEED_BYTES)
         groups = [self._group(seed, number, part, len(slots)) for part in range(len(slots))]
         asked = []
         try:

@@ -32,7 +32,7 @@ from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_roun
 from localdp.queries.encoded import Query, encoding_of
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
-from localdp.randomness.source import RandomSource
+from localdp.randomness.source import RandomSource, uniform_bytes
 from localdp.sharing.agreement import agree
 from localdp.sharing.binding import Binding
 from localdp.sharing.coalitions import promise
@@ -287,7 +287,7 @@ class SharedOracle:
         return begun
 
     def _collection(self, query: Query, epsilon: Epsilon) -> Collection:
-        collection_id = self._source.raw("u1", COLLECTION_ID_BYTES).tobytes()
+        collection_id = uniform_bytes(self._source, COLLECTION_ID_BYTES)
         return Collection(
             collection_id,
             query.text,

@@ -45,7 +45,7 @@ from localdp.party.question import Question
 from localdp.randomizers.definition import Reports
 from localdp.randomness.keys import KEY_BYTES, derive_key
 from localdp.randomness.keystream import KeystreamSource
-from localdp.randomness.source import RandomSource
+from localdp.randomness.source import RandomSource, uniform_bytes
 from localdp.sharing.collection import Contributor, operator_of
 
 __all__ = ["DEFAULT_DELTA", "SMALLEST_DELTA", "KnownParties", "Mixer", "Promise", "Shuffler"]
@@ -103,7 +103,7 @@ class Shuffler(ReportsAround):
             raise InvalidParameter(
                 "a shuffler does not mix reports of parties whose every row answers: people would hide among their own rows"
             )
-        self._secret = source.raw("u1", KEY_BYTES).tobytes()
+        self._secret = uniform_bytes(source, KEY_BYTES)
         self._parties = reports.contributors if isinstance(reports, KnownParties) else ()
         self._refuse_by_content()
         self.promise = promise

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from localdp.cohorts import Asked
 from localdp.domains import Ownership, Records
 from localdp.errors import InvalidParameter
@@ -79,7 +81,7 @@ class Epoch:
         selection = people.selection()
         if self.ownership is not None and self.samples:
             coins = LanedSource(self.key(secret, b"rows", name), people.lanes())
-            words = coins.raw("u8", people.size())
+            words = coins.raw(np.uint64, people.size())
             return self.records.take(self.ownership.sampled(selection, words), columns)
         if isinstance(selection, slice):
             return self.records.slice(selection.start, selection.stop)

@@ -41,7 +41,7 @@ from localdp.randomizers.definition import LocalRandomizer, Reports, Values
 from localdp.randomizers.memoised import Memo, MemoisedUnary
 from localdp.randomizers.memoised_hashing import MemoisedHashing
 from localdp.randomness.lanes import LanedSource
-from localdp.randomness.source import RandomSource
+from localdp.randomness.source import RandomSource, uniform_bytes
 from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection
 from localdp.sharing.tiers import Sharing, sharing_of
@@ -89,7 +89,7 @@ class Request:
     @classmethod
     def fresh(cls, query: str, randomizer: LocalRandomizer, source: RandomSource) -> Request:
         """A request under a new identifier."""
-        return cls(source.raw("u1", SHORTEST_REQUEST_ID).tobytes(), query, randomizer)
+        return cls(uniform_bytes(source, SHORTEST_REQUEST_ID), query, randomizer)
 
     def digest(self, text: str) -> bytes:
         """What names the request in the ledger and keys its coins, given the query's canonical text."""

@@ -14,13 +14,22 @@ Checked in tests/unit/randomness/test_enumerating.py.
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
-from localdp.randomness.source import WORD_RANGE, Bits, IntegerLaw, Integers, RandomSource, Words
+from localdp.randomness.source import (
+    WORD_RANGE,
+    Bits,
+    IntegerLaw,
+    Integers,
+    RandomSource,
+    RawWord,
+    Width,
+    Words,
+)
 from localdp.randomness.stream import checked_thresholds
 from localdp.randomness.uniform import require_bound, require_count
 
@@ -83,7 +92,7 @@ class EnumeratingSource:
             self._path.pop()
         return bool(self._path)
 
-    def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
+    def raw(self, dtype: Width[RawWord], count: int) -> NDArray[RawWord]:
         """Uniform bytes; wider words have too many outcomes to follow, and are refused."""
         require_count(count)
         if np.dtype(dtype) != np.uint8:

@@ -22,7 +22,6 @@ tests/unit/randomness/test_inverse_cdf.py.
 from bisect import bisect_right
 from collections.abc import Callable
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +90,7 @@ class LazyInverseCdf:
             enclosures = self._enclose(WORD_BITS, size)
         return size, enclosures
 
-    def _cells(self) -> tuple[NDArray[np.signedinteger], int]:
+    def _cells(self) -> tuple[NDArray[np.integer], int]:
         first_word = np.arange(_CELLS, dtype=np.uint64) << np.uint64(WORD_BITS - 16)
         last_word = first_word + np.uint64((1 << (WORD_BITS - 16)) - 1)
         surely_passed = np.searchsorted(self._upper, first_word, side="right")
@@ -111,12 +110,12 @@ class LazyInverseCdf:
         self.fill(source, drawn)
         return drawn
 
-    def fill(self, source: RandomSource, drawn: NDArray[Any]) -> None:
+    def fill(self, source: RandomSource, drawn: NDArray[np.integer]) -> None:
         """Fill the array, of any integer type that holds the values, with independent draws."""
         for start in range(0, len(drawn), _BLOCK):
             self._sample_block(source, drawn[start : start + _BLOCK])
 
-    def _sample_block(self, source: RandomSource, drawn: NDArray[Any]) -> None:
+    def _sample_block(self, source: RandomSource, drawn: NDArray[np.integer]) -> None:
         heads = source.raw(np.uint16, len(drawn))
         cells = self._table.take(heads)
         drawn[:] = cells

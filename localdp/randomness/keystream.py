@@ -15,13 +15,13 @@ Checked in tests/unit/randomness/test_keystream.py.
 """
 
 import os
-from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter, LocalDpError
+from localdp.randomness.source import Words
 from localdp.randomness.stream import StreamSource
 
 CHUNK_BYTES = 1 << 18
@@ -62,7 +62,7 @@ def room_for(size: int) -> NDArray[np.uint8]:
     return np.empty(size + BLOCK_BYTES - 1, np.uint8)
 
 
-def encrypted(key: bytes, blocks: NDArray[Any], room: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def encrypted(key: bytes, blocks: Words, room: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """The bytes of whole blocks, encrypted in `room`: of counters in any order, those blocks of the keystream."""
     # The blocks are all different: ECB is the permutation itself, which is wanted.
     cipher = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305

@@ -27,17 +27,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from math import gcd
-from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import CipherContext
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
 from localdp.randomness.fixed_search import law_search
 from localdp.randomness.keys import derive_key
 from localdp.randomness.keystream import BLOCK_BYTES, CHUNK_BYTES, encrypted, fill, keystream, room_for
-from localdp.randomness.source import Bits, IntegerLaw, Integers, Words
+from localdp.randomness.source import Bits, IntegerLaw, Integers, RawWord, Width, Words
 from localdp.randomness.stream import checked_thresholds, raw_dtype
 from localdp.randomness.uniform import fold_words, require_bound, require_count
 
@@ -96,7 +95,7 @@ class LanedSource:
         source._lanes = _as_indices(_as_indices(owners) * number + choices)
         return source
 
-    def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
+    def raw(self, dtype: Width[RawWord], count: int) -> NDArray[RawWord]:
         """Independent uniform unsigned integers of the width of `dtype`."""
         kind = raw_dtype(dtype)
         call, width = self._next_call(count)
@@ -145,8 +144,8 @@ class LanedSource:
         return words.reshape(len(rows), width)[inverse, positions % width]
 
     def _draw(
-        self, kind: np.dtype[Any], call: int, retry: int, width: int, lanes: range | Integers
-    ) -> NDArray[Any]:
+        self, kind: np.dtype[RawWord], call: int, retry: int, width: int, lanes: range | Integers
+    ) -> NDArray[RawWord]:
         drawn = np.empty(len(lanes) * width, kind)
         if isinstance(lanes, range) and drawn.size:
             self._stream(call, retry).read(lanes.start * width, drawn)
@@ -159,8 +158,8 @@ class LanedSource:
         return _Stream(derive_key(self._key, call.to_bytes(8, "big"), retry.to_bytes(8, "big")))
 
     def _blocks(
-        self, kind: np.dtype[Any], call: int, retry: int, width: int, lanes: range | Integers
-    ) -> Iterator[tuple[Any, NDArray[Any]]]:
+        self, kind: np.dtype[RawWord], call: int, retry: int, width: int, lanes: range | Integers
+    ) -> Iterator[tuple[slice, NDArray[RawWord]]]:
         """Pieces of the output: where they stand in it, and their words.  Valid until the next."""
         stream = self._stream(call, retry)
         if not width or not len(lanes):
@@ -176,7 +175,7 @@ class _Stream:
     def __init__(self, key: bytes) -> None:
         self._key = key[:16]
 
-    def read(self, first: int, out: NDArray[Any]) -> None:
+    def read(self, first: int, out: NDArray[np.unsignedinteger]) -> None:
         """The words from number `first` on, as many as there is room for."""
         fill(self._cipher_at(first * out.itemsize), out.view(np.uint8))
 
@@ -188,7 +187,9 @@ class _Stream:
             fill(cipher, np.empty(skipped, np.uint8))
         return cipher
 
-    def run(self, kind: np.dtype[Any], first: int, count: int) -> Iterator[tuple[slice, NDArray[Any]]]:
+    def run(
+        self, kind: np.dtype[RawWord], first: int, count: int
+    ) -> Iterator[tuple[slice, NDArray[RawWord]]]:
         """The words first .. first + count - 1, in pieces of one chunk."""
         cipher = self._cipher_at(first * kind.itemsize)
         step = CHUNK_BYTES // kind.itemsize
@@ -199,8 +200,8 @@ class _Stream:
             yield slice(start, start + len(words)), words
 
     def scattered(
-        self, kind: np.dtype[Any], width: int, lanes: Integers
-    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        self, kind: np.dtype[RawWord], width: int, lanes: Integers
+    ) -> Iterator[tuple[slice, NDArray[RawWord]]]:
         """The words of single lanes, in their order: just the blocks that hold them, as many for every lane."""
         size = width * kind.itemsize
         blocks, lead = divmod(size, BLOCK_BYTES)
@@ -225,11 +226,11 @@ class _Stream:
         return encrypted(self._key, counters, room_for(counters.nbytes)).reshape(len(lanes), -1)
 
 
-def _shifted(rows: NDArray[Any], first: Words, width: int) -> NDArray[Any]:
+def _shifted(rows: NDArray[RawWord], first: Words, width: int) -> NDArray[RawWord]:
     """From each row of whole blocks the words of its lane, which is at the number `first` of the keystream."""
     within = first & np.uint64(BLOCK_BYTES // rows.itemsize - 1)
     places = np.arange(len(rows)) * rows.shape[1] + within.view(np.int64)
-    words: NDArray[Any] = rows.reshape(-1).take(np.add.outer(places, np.arange(width)), mode="clip")
+    words: NDArray[RawWord] = rows.reshape(-1).take(np.add.outer(places, np.arange(width)), mode="clip")
     return words
 
 

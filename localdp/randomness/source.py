@@ -19,10 +19,10 @@ Checked for every implementation by tests/contract/test_random_source.py.
 
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
 
@@ -32,6 +32,10 @@ WORD_RANGE = 1 << WORD_BITS
 Bits = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.bool_ | np.number]  # from a caller, of any numeric type
+RawWord = TypeVar("RawWord", bound=np.unsignedinteger)
+Width = type[RawWord] | np.dtype[RawWord]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class IntegerLaw:
 class RandomSource(Protocol):
     """Where randomness comes from; see the module's text for the contract of each method."""
 
-    def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
+    def raw(self, dtype: Width[RawWord], count: int) -> NDArray[RawWord]:
         """Independent uniform unsigned integers of the width of `dtype`."""
         ...
 
@@ -72,3 +76,8 @@ class RandomSource(Protocol):
     def categorical(self, law: IntegerLaw, count: int) -> Integers:
         """Indices into the law's weights, each with probability exactly weight / total."""
         ...
+
+
+def uniform_bytes(source: RandomSource, count: int) -> bytes:
+    """So many independent uniform bytes: a key, a seed or a name that nobody guesses."""
+    return source.raw(np.uint8, count).tobytes()

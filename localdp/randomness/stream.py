@@ -17,14 +17,13 @@ test_bernoulli_bytes.py.
 
 from abc import ABC, abstractmethod
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
 from localdp.randomness.inverse_cdf import LazyInverseCdf, eight_bits_cdf, integer_law_cdf
-from localdp.randomness.source import WORD_RANGE, Bits, IntegerLaw, Integers, Words
+from localdp.randomness.source import WORD_RANGE, Bits, IntegerLaw, Integers, RawWord, Width, Words
 from localdp.randomness.uniform import (
     HALF_WORD_RANGE,
     fold_half_words,
@@ -40,7 +39,7 @@ _LONGEST_LAW_FOR_A_TABLE = 1 << 12
 _RAW_TYPES = frozenset(np.dtype(name) for name in ("uint8", "uint16", "uint32", "uint64"))
 
 
-def raw_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+def raw_dtype(dtype: Width[RawWord]) -> np.dtype[RawWord]:
     """The dtype itself, if it is one that `raw` may be asked for."""
     kind = np.dtype(dtype)
     if kind not in _RAW_TYPES:
@@ -83,7 +82,7 @@ class StreamSource(ABC):
     def _take(self, size: int) -> NDArray[np.uint8]:
         """The next `size` bytes of the stream, in an array that nobody else holds."""
 
-    def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
+    def raw(self, dtype: Width[RawWord], count: int) -> NDArray[RawWord]:
         """Independent uniform unsigned integers of the width of `dtype`."""
         kind = raw_dtype(dtype)
         require_count(count)

@@ -52,8 +52,8 @@ REFUSED: tuple[tuple[str, LocalRandomizer], ...] = (
     (f"which({', '.join(['smoker'] * 300)})", KaryRandomizedResponse(HALF, 301)),  # too much work
 )
 
-Kind = Literal["Randomize", "Contribute", "ContributeSealed", "Describe", "Budgets"]
-KINDS: tuple[Kind, ...] = ("Randomize",) * 8 + ("Contribute", "ContributeSealed", "Describe", "Budgets")
+Width = Literal["Randomize", "Contribute", "ContributeSealed", "Describe", "Budgets"]
+KINDS: tuple[Width, ...] = ("Randomize",) * 8 + ("Contribute", "ContributeSealed", "Describe", "Budgets")
 
 
 What = Literal["publish", "calendar", "restart", "kill", "rotate", "retire", "lower", "lose table"]
@@ -64,7 +64,7 @@ HAPPENINGS: tuple[What, ...] = ("publish", *get_args(What))
 class Ask:
     """A call, or a quote of it."""
 
-    kind: Kind
+    kind: Width
     question: int = 0
     number: int = 0  # of the request or the collection
     cohort: Cohort = Cohort(0, PEOPLE)

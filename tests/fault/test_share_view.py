@@ -101,7 +101,7 @@ def _share_is_the_value(values: Any, servers: int, source: Any) -> list[Elements
 
 
 def _half_the_field(values: Any, servers: int, source: Any) -> list[Elements]:
-    mask = source.raw("u8", len(values)) >> np.uint64(1)
+    mask = source.raw(np.uint64, len(values)) >> np.uint64(1)
     return [mask, (values.astype(np.uint64) - mask) % np.uint64(PRIME)]
 
 

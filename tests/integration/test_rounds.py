@@ -49,8 +49,8 @@ def test_a_complete_round_gives_the_answer_of_the_local_oracle_bit_for_bit(tmp_p
     expected = [twin.answer([query])[0] for query in queries]
 
     def identifier() -> bytes:
-        coins.raw("u1", 16)  # the coins of the split, which a round of one query does not use
-        return coins.raw("u1", 16).tobytes()
+        coins.raw(np.uint8, 16)  # the coins of the split, which a round of one query does not use
+        return coins.raw(np.uint8, 16).tobytes()
 
     with enrolled(tmp_path / "j", parties_of(people(200), 5), identifiers=identifier) as served:
         schema = served.rounds.roster.schema

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from localdp.randomness.hazmat import SeededSource
-from localdp.randomness.source import Bits, IntegerLaw, Integers, RandomSource, Words
+from localdp.randomness.source import Bits, IntegerLaw, Integers, RandomSource, RawWord, Width, Words
 
 
 class BrokenTwin:
@@ -99,7 +99,7 @@ class RepeatingSource:
     def __init__(self, source: RandomSource, people: int) -> None:
         self.source, self.people = source, max(1, people)
 
-    def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
+    def raw(self, dtype: Width[RawWord], count: int) -> NDArray[RawWord]:
         """Words of the first person, repeated."""
         return np.tile(self.source.raw(dtype, count // self.people), self.people)
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.auditing.catalogue import CATALOGUE
 from localdp.randomizers.memoised import Memo
 from localdp.randomness.lanes import LanedSource
-from localdp.randomness.source import Bits, Integers, Words
+from localdp.randomness.source import Bits, Integers, RawWord, Width, Words
 from tests.support.leaks import Arrays, Run
 
 KEY = bytes(range(32))
@@ -124,7 +124,7 @@ class Recording(LanedSource):
         self.drawn.append(drawn.reshape(len(self._lanes), -1).copy())
         return drawn
 
-    def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
+    def raw(self, dtype: Width[RawWord], count: int) -> NDArray[RawWord]:
         """As drawn."""
         return self._kept(super().raw(dtype, count))
 
@@ -144,7 +144,7 @@ class Replayed(LanedSource):
         super().__init__(KEY, range(people))
         self._drawn = iter(drawn)
 
-    def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
+    def raw(self, dtype: Width[RawWord], count: int) -> NDArray[Any]:
         """The next of the recorded arrays."""
         return next(self._drawn).reshape(-1).copy()
 

@@ -30,10 +30,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from hmac import compare_digest
 
-import numpy as np
-
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.randomness.source import RandomSource
+from localdp.randomness.source import RandomSource, uniform_bytes
 from localdp.sharing.additive import FEWEST_SERVERS, MOST_SERVERS
 from localdp.sharing.prio3 import flp
 from localdp.sharing.prio3.derivations import Derivations, Task
@@ -121,7 +119,7 @@ class Prio3:
 
     def shard_from(self, context: bytes, measurement: Measured, source: RandomSource) -> Report:
         """The report of a measurement, with nonce and randomness from a source."""
-        coins = source.raw(np.uint8, NONCE_BYTES + self.rand_bytes).tobytes()
+        coins = uniform_bytes(source, NONCE_BYTES + self.rand_bytes)
         return self.shard(context, measurement, coins[:NONCE_BYTES], coins[NONCE_BYTES:])
 
     def _seeds(self, rand: bytes) -> tuple[list[bytes], list[bytes], bytes]:

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from localdp.accounting import shuffling
-from localdp.accounting.shuffling import Floats, Randomizer, Shuffled
+from localdp.accounting.shuffling import Randomizer, Shuffled
+from localdp.randomness.source import Floats
 
 DIGITS = 60
 PEOPLE = range(2, 29)

@@ -74,7 +74,7 @@ def test_a_word_chooses_one_of_two_rows_with_equal_chances() -> None:
     owned = Ownership(np.array([0, 0]), "sample")
     rows = [int(owned.sampled(slice(0, 1), np.array([word], np.uint64))[0]) for word in WORDS]
     assert rows == [0, 1]
-    law, _ = joint_law([drawing(KEY, lambda source: source.raw("u8", 1))])
+    law, _ = joint_law([drawing(KEY, lambda source: source.raw(np.uint64, 1))])
     assert law == {((word,),): Fraction(1, 2) for word in WORDS}
 
 
@@ -123,8 +123,8 @@ def test_a_choice_of_an_owner_has_a_lane_of_its_own(number: int) -> None:
     [
         (lambda s: s.below(3, 1), lambda s: s.below(5, 1)),
         (lambda s: s.below(4, 1), lambda s: s.bernoulli(HALF, 1)),
-        (lambda s: s.raw("u1", 1), lambda s: s.bernoulli(HALF, 1)),
-        (lambda s: s.raw("u2", 1), lambda s: s.bernoulli(HALF, 1)),
+        (lambda s: s.raw(np.uint8, 1), lambda s: s.bernoulli(HALF, 1)),
+        (lambda s: s.raw(np.uint16, 1), lambda s: s.bernoulli(HALF, 1)),
     ],
 )
 def test_what_cannot_be_followed_together_is_refused(one: Any, other: Any) -> None:

@@ -3,16 +3,15 @@
 from collections import Counter
 from collections.abc import Callable
 from itertools import combinations, permutations
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
 from localdp.oracles.mixing import mixed, mixed_bits, mixed_reports
 from localdp.randomness.hazmat import SeededSource
-from localdp.randomness.source import Bits, IntegerLaw, Integers, RandomSource, Words
+from localdp.randomness.source import Bits, IntegerLaw, Integers, RandomSource, RawWord, Width, Words
 
 
 class Relabelled:
@@ -22,7 +21,7 @@ class Relabelled:
         self._inner = inner
         self._names = names  # place i is called names[i]
 
-    def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
+    def raw(self, dtype: Width[RawWord], count: int) -> NDArray[RawWord]:
         return self._inner.raw(dtype, count)
 
     def bernoulli(self, threshold: int | Words, count: int) -> Bits:

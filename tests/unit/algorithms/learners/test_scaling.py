@@ -44,7 +44,7 @@ def test_the_forms_of_a_query_are_the_units_of_a_prediction(make: Make, factor: 
 @pytest.mark.parametrize("make", [Scaling.each, Scaling.common])
 def test_without_a_radius_the_corners_of_the_schema_are_just_within_the_ball(make: Make) -> None:
     scaling = make(SCHEMA, NAMES, None)
-    corners = {"age": [18, 90], "income": [0.0, 1e6], "smoker": [0, 1]}
+    corners: dict[str, list[float]] = {"age": [18, 90], "income": [0.0, 1e6], "smoker": [0, 1]}
     assert np.linalg.norm(scaling.units(corners), axis=1) == pytest.approx([1, 1], abs=1e-8)
 
 

@@ -11,7 +11,7 @@ from localdp.algorithms.release.curators import Mistake, SelectingCurator
 from localdp.algorithms.release.distinguishers import NoisyMax
 from localdp.algorithms.release.iterative import IterativeConstruction, construct
 from localdp.algorithms.release.synthetic import rows_of
-from localdp.algorithms.release.universe import Floats, Universe, marginal_queries
+from localdp.algorithms.release.universe import Universe, marginal_queries
 from localdp.algorithms.release.updates import (
     Halving,
     MultiplicativeWeights,
@@ -24,6 +24,7 @@ from localdp.oracles.exact import ExactOracle
 from localdp.oracles.recording import CountingOracle
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomness.hazmat import SeededSource
+from localdp.randomness.source import Floats
 from tests.unit.algorithms.release.people import bit_people, table_of
 
 PEOPLE = bit_people(5, 4000)
