@@ -14,12 +14,14 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter, InvalidRecord
+
+ColumnArray: TypeAlias = NDArray[Any]  # one value for each person, of the type of its domain
 
 MOST_LABELS = 65_536
 LONGEST_LABEL = 256
@@ -34,7 +36,7 @@ class Domain(ABC):
 
     __slots__ = ()
     kind: ClassVar[str]
-    dtype: ClassVar[np.dtype[Any]]
+    dtype: ClassVar[np.dtype[np.generic]]
     array_kinds: ClassVar[str]  # the numpy dtype kinds that are checked without looking at rows one by one
 
     @abstractmethod
@@ -42,14 +44,14 @@ class Domain(ABC):
         """Whether one Python value belongs to the domain."""
 
     @abstractmethod
-    def inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+    def inside(self, values: ColumnArray) -> NDArray[np.bool_]:
         """Which rows of an array, of a dtype kind among `array_kinds`, belong to the domain."""
 
     @abstractmethod
     def to_data(self) -> dict[str, object]:
         """The domain as plain JSON-able data, with its `kind`."""
 
-    def check(self, values: object, column: str = "values") -> NDArray[Any]:
+    def check(self, values: object, column: str = "values") -> ColumnArray:
         """A fresh copy of the column in the canonical dtype, or `InvalidRecord` at the first bad row."""
         # Not isinstance: a masked array is an ndarray whose masked cells must not slip through.
         if type(values) is not np.ndarray:
@@ -63,18 +65,18 @@ class Domain(ABC):
             self._refuse(column, int(np.argmin(inside)))
         return self._canonical(values)
 
-    def _check_rows(self, rows: list[object], column: str) -> NDArray[Any]:
+    def _check_rows(self, rows: list[object], column: str) -> ColumnArray:
         plain = [row.item() if isinstance(row, np.generic) else row for row in rows]
         for index, value in enumerate(plain):
             if not self.holds(value):
                 self._refuse(column, index)
         return self._canonical(np.array([self._stored(value) for value in plain], dtype=self.dtype))
 
-    def _stored(self, value: Any) -> Any:
+    def _stored(self, value: object) -> object:
         """What stands in the canonical array for a value that the domain holds."""
         return value
 
-    def _canonical(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _canonical(self, values: ColumnArray) -> ColumnArray:
         return values.astype(self.dtype)
 
     def _refuse(self, column: str, index: int) -> None:
@@ -86,13 +88,13 @@ class BitDomain(Domain):
     """False or true; 0 and 1 are taken as such."""
 
     kind: ClassVar[str] = "bit"
-    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.bool_)
+    dtype: ClassVar[np.dtype[np.generic]] = np.dtype(np.bool_)
     array_kinds: ClassVar[str] = "biu"
 
     def holds(self, value: object) -> bool:
         return isinstance(value, int) and 0 <= value <= 1
 
-    def inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+    def inside(self, values: ColumnArray) -> NDArray[np.bool_]:
         return np.asarray((values == 0) | (values == 1))
 
     def to_data(self) -> dict[str, object]:
@@ -109,7 +111,7 @@ class CategoryDomain(Domain):
     labels: tuple[str, ...]
     _codes: dict[str, int] = field(init=False, repr=False, compare=False)
     kind: ClassVar[str] = "category"
-    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.int32)
+    dtype: ClassVar[np.dtype[np.generic]] = np.dtype(np.int32)
     array_kinds: ClassVar[str] = "iu"
 
     def __post_init__(self) -> None:
@@ -133,13 +135,13 @@ class CategoryDomain(Domain):
             return value in self._codes
         return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(self.labels)
 
-    def inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+    def inside(self, values: ColumnArray) -> NDArray[np.bool_]:
         return np.asarray((values >= 0) & (values < len(self.labels)))
 
     def to_data(self) -> dict[str, object]:
         return {"kind": self.kind, "labels": list(self.labels)}
 
-    def _stored(self, value: Any) -> Any:
+    def _stored(self, value: object) -> object:
         return self._codes[value] if isinstance(value, str) else value
 
     def __str__(self) -> str:
@@ -153,7 +155,7 @@ class IntegerDomain(Domain):
     low: int
     high: int
     kind: ClassVar[str] = "integer"
-    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.int64)
+    dtype: ClassVar[np.dtype[np.generic]] = np.dtype(np.int64)
     array_kinds: ClassVar[str] = "iu"
 
     def __post_init__(self) -> None:
@@ -166,7 +168,7 @@ class IntegerDomain(Domain):
     def holds(self, value: object) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and self.low <= value <= self.high
 
-    def inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+    def inside(self, values: ColumnArray) -> NDArray[np.bool_]:
         return np.asarray((values >= self.low) & (values <= self.high))
 
     def to_data(self) -> dict[str, object]:
@@ -187,7 +189,7 @@ class RealDomain(Domain):
     low: float
     high: float
     kind: ClassVar[str] = "real"
-    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
+    dtype: ClassVar[np.dtype[np.generic]] = np.dtype(np.float64)
     array_kinds: ClassVar[str] = "fiu"
 
     def __post_init__(self) -> None:
@@ -199,7 +201,7 @@ class RealDomain(Domain):
     def holds(self, value: object) -> bool:
         return _is_number(value) and self.low <= value <= self.high
 
-    def inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+    def inside(self, values: ColumnArray) -> NDArray[np.bool_]:
         # Widened first: numpy would otherwise narrow the bounds to a float32 column's own precision.
         wide = self._widened(values)
         return np.asarray((wide >= self.low) & (wide <= self.high))
@@ -207,11 +209,11 @@ class RealDomain(Domain):
     def to_data(self) -> dict[str, object]:
         return {"kind": self.kind, "low": self.low, "high": self.high}
 
-    def _canonical(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _canonical(self, values: ColumnArray) -> ColumnArray:
         wide = self._widened(values)
         return _flushed(wide) if self.low <= 0 <= self.high else wide
 
-    def _widened(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _widened(self, values: ColumnArray) -> ColumnArray:
         with np.errstate(over="ignore"):  # a long double out of range becomes inf, which no domain holds
             return values.astype(self.dtype)
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Container, Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from localdp.domains.columns import ColumnArray
 from localdp.domains.schema import Schema
 from localdp.errors import InvalidRecord, UnknownIndex
 
@@ -41,7 +40,7 @@ class Records:
         """The table with these columns, each an array or a list with one value per person."""
         return cls(schema, columns)
 
-    def _fill(self, schema: Schema, columns: dict[str, NDArray[Any]], people: int) -> None:
+    def _fill(self, schema: Schema, columns: dict[str, ColumnArray], people: int) -> None:
         for column in columns.values():
             column.flags.writeable = False
         self._schema = schema
@@ -49,7 +48,7 @@ class Records:
         self._people = people
         self._fingerprint: bytes | None = None
 
-    def _with(self, columns: dict[str, NDArray[Any]], people: int) -> Records:
+    def _with(self, columns: dict[str, ColumnArray], people: int) -> Records:
         """A table of rows of this one: they were checked already."""
         records = object.__new__(Records)
         records._fill(self._schema, columns, people)
@@ -65,7 +64,7 @@ class Records:
         """The number of rows, one per person."""
         return self._people
 
-    def column(self, name: str) -> NDArray[Any]:
+    def column(self, name: str) -> ColumnArray:
         """One column in its canonical dtype, read-only."""
         if name not in self._columns:
             raise InvalidRecord(f"the records have no column {name!r:.70}")
@@ -102,10 +101,10 @@ class Records:
 
     def _digest(self) -> bytes:
         schema = json.dumps(self._schema.to_data(), sort_keys=True, separators=(",", ":")).encode("ascii")
-        parts: list[Any] = [_FINGERPRINT_OF, schema]
+        parts: list[bytes | memoryview] = [_FINGERPRINT_OF, schema]
         for column in self._columns.values():
             little_endian = column.astype(column.dtype.newbyteorder("<"), copy=False)
-            parts.append(np.ascontiguousarray(little_endian).view(np.uint8))
+            parts.append(np.ascontiguousarray(little_endian).view(np.uint8).data)
         digest = hashlib.sha256()
         for part in parts:
             digest.update(len(part).to_bytes(8, "big"))
@@ -120,7 +119,7 @@ class Records:
             raise AttributeError("records are immutable")
         object.__setattr__(self, name, value)
 
-    def __reduce__(self) -> tuple[type[Records], tuple[Schema, dict[str, NDArray[Any]]]]:
+    def __reduce__(self) -> tuple[type[Records], tuple[Schema, dict[str, ColumnArray]]]:
         return (Records, (self._schema, self._columns))
 
     def __repr__(self) -> str:
