@@ -37,8 +37,8 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import NANONATS_PER_NAT, Epsilon
 from localdp.errors import InvalidParameter
+from localdp.randomness.source import Floats
 
-Floats = NDArray[np.float64]
 Law = tuple[Floats, Floats, float]
 Randomizer = Literal["binary", "any"]
 

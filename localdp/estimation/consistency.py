@@ -16,29 +16,26 @@ Checked in tests/unit/estimation/test_consistency.py, and for the gain in tests/
 """
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
+from localdp.randomness.source import Floats, Numbers
 
-Floats = NDArray[np.float64]
 
-
-def clip(values: NDArray[Any]) -> Floats:
+def clip(values: Numbers) -> Floats:
     """Negative values raised to zero."""
     return np.maximum(_checked(values), 0.0)
 
 
-def norm(values: NDArray[Any], total: float = 1.0) -> Floats:
+def norm(values: Numbers, total: float = 1.0) -> Floats:
     """The same constant added to every value, so that they add up to the total."""
     checked = _checked(values)
     shifted: Floats = checked + (_checked_total(total) - checked.sum()) / len(checked)
     return shifted
 
 
-def norm_mul(values: NDArray[Any], total: float = 1.0) -> Floats:
+def norm_mul(values: Numbers, total: float = 1.0) -> Floats:
     """Negative values raised to zero, the others scaled to add up to the total."""
     clipped = clip(values)
     mass = clipped.sum()
@@ -48,7 +45,7 @@ def norm_mul(values: NDArray[Any], total: float = 1.0) -> Floats:
     return scaled
 
 
-def norm_cut(values: NDArray[Any], total: float = 1.0) -> Floats:
+def norm_cut(values: Numbers, total: float = 1.0) -> Floats:
     """The largest values as they are until they reach the total, the last of them cut, the others zero."""
     clipped = clip(values)
     order = np.argsort(-clipped, kind="stable")
@@ -58,7 +55,7 @@ def norm_cut(values: NDArray[Any], total: float = 1.0) -> Floats:
     return result
 
 
-def norm_sub(values: NDArray[Any], total: float = 1.0) -> Floats:
+def norm_sub(values: Numbers, total: float = 1.0) -> Floats:
     """A constant subtracted and negative values raised to zero, so that they add up to the total."""
     checked = _checked(values)
     descending = np.sort(checked)[::-1]
@@ -70,7 +67,7 @@ def norm_sub(values: NDArray[Any], total: float = 1.0) -> Floats:
     return projected
 
 
-def _checked(values: NDArray[Any]) -> Floats:
+def _checked(values: Numbers) -> Floats:
     floats = np.asarray(values, np.float64)
     if floats.ndim != 1 or not len(floats) or not np.isfinite(floats).all():
         raise InvalidParameter("frequencies are a list of at least one finite number")

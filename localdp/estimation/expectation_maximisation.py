@@ -15,14 +15,12 @@ Claim.  Neither estimate is unbiased.  Checked in tests/unit/estimation/test_exp
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
-
-Floats = NDArray[np.float64]
+from localdp.randomness.source import Floats, Integers
 
 LEAST_GAIN = 1e-3
 MOST_ITERATIONS = 10_000
@@ -132,7 +130,7 @@ def smoothed(masses: Floats) -> Floats:
 
 
 def maximise_likelihood(
-    counts: NDArray[Any],
+    counts: Integers,
     channel: Channel,
     *,
     smoothing: bool = True,
@@ -153,7 +151,7 @@ def maximise_likelihood(
     return Distribution(masses, reports, iterations, likelihood)
 
 
-def _checked_total(counts: NDArray[Any], predicted: Floats) -> int:
+def _checked_total(counts: Integers, predicted: Floats) -> int:
     if counts.shape != predicted.shape or counts.min() < 0 or counts.sum() < 1:
         raise InvalidParameter("an estimate needs one count for each output of the channel, not all zero")
     if predicted.min() <= 0:
@@ -161,5 +159,5 @@ def _checked_total(counts: NDArray[Any], predicted: Floats) -> int:
     return int(counts.sum())
 
 
-def _log_likelihood(counts: NDArray[Any], predicted: Floats) -> float:
+def _log_likelihood(counts: Integers, predicted: Floats) -> float:
     return float(counts @ np.log(predicted))

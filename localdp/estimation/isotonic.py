@@ -10,21 +10,19 @@ function that is estimated point by point becomes one that rises from 0 to 1.
 Checked in tests/unit/estimation/test_isotonic.py, against the conditions of optimality.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
+from localdp.randomness.source import Floats, Numbers
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 _LEAST_SHRINKING = (
     0.9  # A round that leaves more of the blocks than this is not worth its passes over them.
 )
 
 
-def isotonic(values: NDArray[Any], weights: NDArray[Any] | None = None) -> Floats:
+def isotonic(values: Numbers, weights: Numbers | None = None) -> Floats:
     """The nearest sequence, in weighted squares, that never falls."""
     mass = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
     moment = np.asarray(values, np.float64) * mass
@@ -40,7 +38,7 @@ def isotonic(values: NDArray[Any], weights: NDArray[Any] | None = None) -> Float
             moment, mass, sizes = _pool_in_order(moment, mass, sizes)
 
 
-def monotone_cdf(cdf: NDArray[Any]) -> Floats:
+def monotone_cdf(cdf: Numbers) -> Floats:
     """The nearest never falling sequence, kept between 0 and 1, that ends in 1."""
     pooled = np.clip(isotonic(cdf), 0.0, 1.0)
     pooled[-1:] = 1.0

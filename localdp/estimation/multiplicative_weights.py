@@ -26,13 +26,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
 from localdp.estimation.sign_transform import sign_transform
+from localdp.randomness.source import Floats, Integers
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 _LONGEST_STEP = 1e9
 _ROUNDING = 1e-13
 

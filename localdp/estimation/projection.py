@@ -17,14 +17,11 @@ Checked in tests/unit/estimation/test_projection.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
-
-Floats = NDArray[np.float64]
+from localdp.randomness.source import Floats, Numbers
 
 MOST_COLUMNS = 4096
 _MOST_STEPS = 100_000
@@ -40,9 +37,7 @@ class Projection:
     steps: int
 
 
-def project(
-    answers: NDArray[Any], columns: NDArray[Any], total: float, tolerance: float = 1e-3
-) -> Projection:
+def project(answers: Numbers, columns: Numbers, total: float, tolerance: float = 1e-3) -> Projection:
     """The point of total * (convex hull of the columns) nearest to the answers, each within about `tolerance` of its place.
 
     The root mean square distance from the exact projection is at most `tolerance`, unless 100,000 steps did not suffice.

@@ -8,11 +8,10 @@ Checked against the definition in tests/unit/estimation/test_sign_transform.py.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
+from localdp.randomness.source import Floats
 
-Floats = NDArray[np.float64]
 _COLUMNS_AT_A_TIME = 64
 
 

@@ -22,12 +22,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
+from localdp.randomness.source import Floats, Integers
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 _LEAST_VARIANCE = 1e-60  # exact levels are pooled equally, and not as zero over zero
 
 

@@ -23,10 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
@@ -34,9 +32,7 @@ from localdp.accounting.gaussian import gaussian_variance
 from localdp.errors import InvalidParameter
 from localdp.mechanisms.adder import Adder
 from localdp.mechanisms.tree_counter import LARGEST_STEP, MOST_STEPS, ONE_EVENT, event_sum, step_sums
-from localdp.randomness.source import Integers
-
-Floats = NDArray[np.float64]
+from localdp.randomness.source import Floats, Integers, Numbers
 
 GRID = 1 << 12
 LARGEST_EVENT = 1 << 16
@@ -116,7 +112,7 @@ class FactorisedCounter:
         errors: Floats = np.sqrt(noise * np.cumsum(left_factor(self.steps) ** 2))
         return errors
 
-    def release(self, values: NDArray[Any]) -> Floats:
+    def release(self, values: Numbers) -> Floats:
         """The counts after each of the steps, from what came in each: the whole stream at once."""
         rows = whole_convolution(right_factor(self.steps), step_sums(values, self.steps, LARGEST_STEP))[
             None, :
@@ -139,7 +135,7 @@ class RunningFactors:
     _released: Floats
     step: int = field(default=0)
 
-    def update(self, values: NDArray[Any]) -> float:
+    def update(self, values: Numbers) -> float:
         """Take the values of the events of the next step, and release an estimate of the sum of all so far."""
         counter, place = self.counter, self.counter.steps - self.step - 1
         self._arrived[place] = event_sum(values, counter.bound, self.step, counter.steps)

@@ -14,16 +14,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, sqrt
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
+from localdp.domains.columns import ColumnArray
 from localdp.errors import InvalidParameter, InvalidRecord
 from localdp.mechanisms.adder import CELLS_PER_BLOCK, Adder, Block
-from localdp.randomness.source import Integers
+from localdp.randomness.source import Bits, Integers
 from localdp.sharing.encoding import LARGEST_LENGTH
 from localdp.sharing.summed_noise import SummedNoise
 
@@ -71,14 +70,14 @@ class DirectMarginals:
         """Of each cell, in people."""
         return sqrt(self.noise.variance())
 
-    def release(self, bits: NDArray[Any]) -> Integers:
+    def release(self, bits: ColumnArray) -> Integers:
         """Tables by cells; attribute i of a table is bit i of the number of the cell."""
         if bits.ndim != 2 or bits.shape[1] != self.attributes or bits.dtype.kind != "b":
             raise InvalidRecord(f"records are {self.attributes} bits for each person")
         sums = self.adder.noisy_sums(self._rows(bits), self.sensitivity, self.epsilon)
         return sums.reshape(-1, 1 << self.ways)
 
-    def _rows(self, bits: NDArray[np.bool_]) -> Iterator[Block]:
+    def _rows(self, bits: Bits) -> Iterator[Block]:
         tables = np.array(self.tables)
         people = max(1, CELLS_PER_BLOCK // (len(tables) << self.ways))
         for start in range(0, max(1, len(bits)), people):

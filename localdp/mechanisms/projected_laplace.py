@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, InvalidRecord
 from localdp.estimation.projection import MOST_COLUMNS, Projection, project
 from localdp.mechanisms.adder import CELLS_PER_BLOCK, Adder, Block
+from localdp.randomness.source import Numbers
 from localdp.sharing.encoding import LARGEST_BOUND, LARGEST_LENGTH
 from localdp.sharing.summed_noise import SummedNoise
 
@@ -42,7 +42,7 @@ _MOST_COMPARISONS = 1 << 30
 class ProjectedLaplace:
     """The answers to the rows of `queries`, which has a column for each type of person."""
 
-    queries: NDArray[Any]
+    queries: Numbers
     epsilon: Epsilon  # of all answers together, per person, in nats, replace-one neighbours
     adder: Adder
     sensitivity: int = field(init=False)
@@ -55,8 +55,9 @@ class ProjectedLaplace:
             raise InvalidParameter(f"there are at most {LARGEST_LENGTH} queries about {MOST_COLUMNS} types")
         if queries.min() < 0 or queries.max() > LARGEST_BOUND:
             raise InvalidParameter(f"a query gives each type a number of 0 to {LARGEST_BOUND}")
-        object.__setattr__(self, "queries", queries.astype(np.int64))
-        object.__setattr__(self, "sensitivity", max(1, widest_distance(self.queries)))
+        whole = queries.astype(np.int64)
+        object.__setattr__(self, "queries", whole)
+        object.__setattr__(self, "sensitivity", max(1, widest_distance(whole)))
 
     @property
     def claim(self) -> PrivacyClaim:
@@ -79,14 +80,14 @@ class ProjectedLaplace:
             spread, sqrt(people * width / len(self.queries)), 2 * people * radius / sqrt(len(self.queries))
         )
 
-    def release(self, types: NDArray[Any]) -> Projection:
+    def release(self, types: Numbers) -> Projection:
         """The projected answers, and the weights of the types that they belong to."""
         _require_codes(types, self.queries.shape[1])
         noisy = self.adder.noisy_sums(self._rows(types), self.sensitivity, self.epsilon)
         # A hundredth of the predicted error is nothing beside the error itself.
         return project(noisy, self.queries, len(types), max(1e-9, 0.01 * self.predicted_error(len(types))))
 
-    def _rows(self, types: NDArray[Any]) -> Iterator[Block]:
+    def _rows(self, types: Numbers) -> Iterator[Block]:
         people = max(1, CELLS_PER_BLOCK // len(self.queries))
         for start in range(0, max(1, len(types)), people):
             yield self.queries.T[types[start : start + people]]
@@ -101,7 +102,7 @@ def widest_distance(queries: NDArray[np.int64]) -> int:
     )
 
 
-def _require_codes(codes: NDArray[Any], values: int) -> None:
+def _require_codes(codes: Numbers, values: int) -> None:
     """Refuse what is no list of codes."""
     if codes.ndim != 1 or codes.dtype.kind not in "iu":
         raise InvalidRecord("codes are a list of whole numbers, one for each person")

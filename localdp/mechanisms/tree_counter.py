@@ -17,16 +17,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import sqrt
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, InvalidRecord
 from localdp.mechanisms.adder import Adder
-from localdp.randomness.source import Integers
+from localdp.randomness.source import Integers, Numbers
 from localdp.sharing.summed_noise import SummedNoise
 
 MOST_STEPS = 1 << 20
@@ -80,7 +78,7 @@ class TreeCounter:
         mean_popcount = (self.levels - 1) / 2 + 1 / self.steps
         return sqrt(mean_popcount * self.node_noise.variance())
 
-    def release(self, values: NDArray[Any]) -> Integers:
+    def release(self, values: Numbers) -> Integers:
         """The counts after each of the steps, from what came in each: the whole stream at once."""
         sums = step_sums(values, self.steps, LARGEST_STEP)
         ends = np.arange(1, self.steps + 1)
@@ -111,7 +109,7 @@ class RunningTree:
         default_factory=dict
     )  # by level: those of the binary digits of the step
 
-    def update(self, values: NDArray[Any]) -> int:
+    def update(self, values: Numbers) -> int:
         """Take the values of the events of the next step, and release the noisy sum of all so far."""
         arrived = event_sum(values, self.counter.bound, self.step, self.counter.steps)
         self.step += 1
@@ -125,7 +123,7 @@ class RunningTree:
         return sum(self._closed.values())
 
 
-def step_sums(values: NDArray[Any], steps: int, largest: int) -> Integers:
+def step_sums(values: Numbers, steps: int, largest: int) -> Integers:
     """What came in each step, checked."""
     if values.shape != (steps,) or values.dtype.kind not in "biu":
         raise InvalidRecord(f"a stream is a list of {steps} whole numbers")
@@ -134,7 +132,7 @@ def step_sums(values: NDArray[Any], steps: int, largest: int) -> Integers:
     return values.astype(np.int64)
 
 
-def event_sum(values: NDArray[Any], bound: int, step: int, steps: int) -> int:
+def event_sum(values: Numbers, bound: int, step: int, steps: int) -> int:
     """The sum of the values of one step's events, checked."""
     if step >= steps:
         raise InvalidParameter(f"the counter was made for {steps} steps, and they are over")
