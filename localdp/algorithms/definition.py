@@ -18,11 +18,14 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self, TypeGuard
+
+from numpy.typing import ArrayLike
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.quick_start import Bounds, Trust, oracle_of_arrays
+from localdp.algorithms.tables import Features
 from localdp.domains import BitDomain, Domain, IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import Cost, StatisticalQueryOracle
@@ -45,8 +48,8 @@ class Learner(ABC):
 
     def fit(
         self,
-        oracle: StatisticalQueryOracle | Any,
-        labels: Any = None,
+        oracle: StatisticalQueryOracle | Features,
+        labels: ArrayLike | None = None,
         *,
         epsilon: Epsilon | float | None = None,
         trust: Trust = "local",
@@ -80,11 +83,11 @@ class Learner(ABC):
     def _learn(self, oracle: StatisticalQueryOracle) -> None:
         """Ask, and set what was learned; `plan_` first."""
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """The arguments of the constructor, by name."""
         return {name: getattr(self, name) for name in _arguments(type(self))}
 
-    def set_params(self, **parameters: Any) -> Self:
+    def set_params(self, **parameters: object) -> Self:
         """Change arguments of the constructor."""
         for name, value in parameters.items():
             if name not in _arguments(type(self)):
@@ -106,7 +109,7 @@ class Learner(ABC):
             require_signal(signal, error, looks_for, self.plan_)
 
 
-def _is_oracle(candidate: object) -> bool:
+def _is_oracle(candidate: object) -> TypeGuard[StatisticalQueryOracle]:
     return hasattr(candidate, "answer_vectors") and hasattr(candidate, "in_rounds")
 
 

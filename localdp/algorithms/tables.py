@@ -14,23 +14,24 @@ Checked in tests/unit/algorithms/test_tables.py.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from localdp.domains import BitDomain, Domain, IntegerDomain, RealDomain, Records, Schema
-from localdp.domains.columns import LARGEST_INTEGER
+from localdp.domains.columns import LARGEST_INTEGER, ColumnArray
 from localdp.errors import InvalidParameter
+from localdp.randomness.source import Floats
 
-Floats = NDArray[np.float64]
+Features = Records | Mapping[str, ArrayLike] | ArrayLike  # a data frame is like an array, too
 
 
-def columns_for_prediction(X: Any, names: Sequence[str]) -> dict[str, NDArray[Any]]:  # noqa: N803
+def columns_for_prediction(X: Features, names: Sequence[str]) -> dict[str, ColumnArray]:  # noqa: N803
     """The named features, each a column with one value for each person."""
     if isinstance(X, Records):
         return {name: X.column(name) for name in names}
-    if isinstance(X, Mapping) or (hasattr(X, "columns") and hasattr(X, "__getitem__")):
+    if _has_names(X):
         return _by_name(X, names)
     table = np.asarray(X)
     if table.ndim != 2 or table.shape[1] != len(names):
@@ -40,31 +41,31 @@ def columns_for_prediction(X: Any, names: Sequence[str]) -> dict[str, NDArray[An
     return {name: _present(table[:, place], name) for place, name in enumerate(names)}
 
 
-def numbers_for_prediction(X: Any, names: Sequence[str]) -> Floats:  # noqa: N803
+def numbers_for_prediction(X: Features, names: Sequence[str]) -> Floats:  # noqa: N803
     """The named features as a matrix of numbers, one row for each person."""
     columns = columns_for_prediction(X, names)
     return np.column_stack([as_numbers(columns[name], name) for name in names])
 
 
-def as_numbers(values: NDArray[Any], name: str) -> Floats:
+def as_numbers(values: ColumnArray, name: str) -> Floats:
     """A column of numbers or truth values, as numbers."""
     if values.dtype.kind not in "biuf":
         raise InvalidParameter(f"column {name!r:.60} should hold numbers")
     return values.astype(np.float64)
 
 
-def records_within(X: Any, schema: Schema) -> Records:  # noqa: N803
+def records_within(X: Features, schema: Schema) -> Records:  # noqa: N803
     """A table as records of a schema, numbers brought within its bounds."""
     columns = columns_for_prediction(X, schema.names)
     return Records(schema, {name: _within(column, schema[name], name) for name, column in columns.items()})
 
 
-def records_for_prediction(X: Any, schema: Schema, names: Sequence[str]) -> Records:  # noqa: N803
+def records_for_prediction(X: Features, schema: Schema, names: Sequence[str]) -> Records:  # noqa: N803
     """The named features as records of that part of the schema."""
     return records_within(X, Schema({name: schema[name] for name in names}))
 
 
-def _within(values: NDArray[Any], domain: Domain, name: str) -> NDArray[Any]:
+def _within(values: ColumnArray, domain: Domain, name: str) -> ColumnArray:
     match domain:
         case RealDomain(low, high):
             return np.clip(as_numbers(values, name), low, high)
@@ -75,7 +76,7 @@ def _within(values: NDArray[Any], domain: Domain, name: str) -> NDArray[Any]:
     return values if values.dtype.kind != "f" else _whole(values, name)
 
 
-def _whole(values: NDArray[Any], name: str) -> NDArray[np.int64]:
+def _whole(values: ColumnArray, name: str) -> NDArray[np.int64]:
     numbers = as_numbers(values, name)
     whole = np.rint(numbers)
     if not np.array_equal(whole, numbers) or (np.abs(whole) > LARGEST_INTEGER).any():
@@ -83,7 +84,12 @@ def _whole(values: NDArray[Any], name: str) -> NDArray[np.int64]:
     return whole.astype(np.int64)
 
 
-def _by_name(table: Any, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+def _has_names(table: object) -> TypeGuard[Mapping[str, ArrayLike]]:
+    """A mapping, or a data frame, which gives its columns by name as well."""
+    return isinstance(table, Mapping) or (hasattr(table, "columns") and hasattr(table, "__getitem__"))
+
+
+def _by_name(table: Mapping[str, ArrayLike], names: Sequence[str]) -> dict[str, ColumnArray]:
     known = table if isinstance(table, Mapping) else table.columns
     missing = [name for name in names if name not in known]
     if missing:
@@ -94,7 +100,7 @@ def _by_name(table: Any, names: Sequence[str]) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def _present(column: NDArray[Any], name: str) -> NDArray[Any]:
+def _present(column: ColumnArray, name: str) -> ColumnArray:
     if column.ndim != 1:
         raise InvalidParameter(f"column {name!r:.60} should hold one value for each person")
     if column.dtype.kind == "f" and np.isnan(column).any():

@@ -23,7 +23,6 @@ Checked in tests/unit/algorithms/learners/test_boosting.py; the numbers in tests
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,7 @@ from numpy.typing import NDArray
 from localdp.algorithms.definition import TARGET
 from localdp.algorithms.learners.binning import Edges, binned
 from localdp.algorithms.learners.classifier import Classifier, require_bit
+from localdp.algorithms.tables import Features
 from localdp.algorithms.texts import point, rounded
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle
@@ -141,7 +141,7 @@ class StumpBooster(Classifier):
             entries += [f"2*{stump} - 1"] if stump in self.features_ else [stump, f"not ({stump})"]
         return f"ball({', '.join(entries)})"
 
-    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+    def decision_function(self, X: Features) -> Floats:  # noqa: N803
         """The vote F of each person."""
         records = self._records(X)
         query, weights = VectorQuery.parse(self._vector(), records.schema), self._point()
@@ -149,11 +149,11 @@ class StumpBooster(Classifier):
         votes = [query.evaluate(records.slice(start, stop)) @ weights for start, stop in parts]
         return np.concatenate([np.zeros(0), *votes])
 
-    def predict(self, X: Any) -> NDArray[np.bool_]:  # noqa: N803
+    def predict(self, X: Features) -> NDArray[np.bool_]:  # noqa: N803
         """Whether the vote is positive."""
         return self.decision_function(X) > 0
 
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+    def predict_proba(self, X: Features) -> Floats:  # noqa: N803
         """exp(F) / (1 + exp(F)): F is the logarithm of the odds where the loss is least."""
         positive = 1 / (1 + np.exp(-np.clip(self.decision_function(X), -500, 500)))
         return np.column_stack([1 - positive, positive])

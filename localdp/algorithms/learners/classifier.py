@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from localdp.algorithms.definition import Learner, features_of
-from localdp.algorithms.tables import records_for_prediction
+from localdp.algorithms.tables import Features, records_for_prediction
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
+from localdp.domains.columns import ColumnArray
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Floats
 
@@ -30,7 +30,7 @@ class Classifier(Learner):
 
     target: str
     features: Sequence[str] | None
-    classes_: NDArray[Any]
+    classes_: ColumnArray
     features_: tuple[str, ...]
     _schema: Schema
 
@@ -42,26 +42,26 @@ class Classifier(Learner):
         self.classes_ = classes_of(schema, self.target)
         self.features_, self._schema = names, schema
 
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+    def predict(self, X: Features) -> ColumnArray:  # noqa: N803
         """The most likely class of each person; the lowest one among equals."""
         places = np.argmax(self.predict_proba(X), axis=1)
-        predicted: NDArray[Any] = self.classes_[places]
+        predicted: ColumnArray = self.classes_[places]
         return predicted
 
     @abstractmethod
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+    def predict_proba(self, X: Features) -> Floats:  # noqa: N803
         """The probability of every class, a row for each person."""
 
-    def score(self, X: Any, y: Any) -> float:  # noqa: N803
+    def score(self, X: Features, y: ArrayLike) -> float:  # noqa: N803
         """The share of people whose class is predicted right."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
-    def _records(self, X: Any) -> Records:  # noqa: N803
+    def _records(self, X: Features) -> Records:  # noqa: N803
         self._require_fitted("claim_")
         return records_for_prediction(X, self._schema, self.features_)
 
 
-def classes_of(schema: Schema, target: str) -> NDArray[Any]:
+def classes_of(schema: Schema, target: str) -> ColumnArray:
     """The values that a target may take."""
     match schema[target]:
         case BitDomain():

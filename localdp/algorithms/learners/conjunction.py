@@ -16,13 +16,13 @@ its negation can be in the target, and both are asked at once: which(not y, x) s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.algorithms.definition import TARGET
 from localdp.algorithms.learners.classifier import Classifier, require_bit
+from localdp.algorithms.tables import Features
 from localdp.algorithms.texts import conjunction
 from localdp.domains import BitDomain
 from localdp.errors import InvalidParameter
@@ -82,12 +82,12 @@ class ConjunctionLearner(Classifier):
             found |= {name: fails, f"not {name}": holds}
         return found
 
-    def predict(self, X: Any) -> NDArray[np.bool_]:  # noqa: N803
+    def predict(self, X: Features) -> NDArray[np.bool_]:  # noqa: N803
         """Whether all literals hold, for each person."""
         records = self._records(X)
         return StatisticalQuery.parse(conjunction(self.literals_), records.schema).evaluate(records)
 
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+    def predict_proba(self, X: Features) -> Floats:  # noqa: N803
         """0 or 1: a conjunction has no doubts."""
         holds = self.predict(X)
         return np.column_stack([~holds, holds]).astype(np.float64)

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -34,6 +33,7 @@ from localdp.algorithms.learners.binning import Edges, binned
 from localdp.algorithms.learners.classifier import Classifier
 from localdp.algorithms.learners.splits import best_split, candidate_splits, consistent
 from localdp.algorithms.learners.tree_nodes import Node, as_text
+from localdp.algorithms.tables import Features
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.plans import Plan
@@ -169,7 +169,7 @@ class DecisionTree(Classifier):
         best = best_split(splits, self.caution)
         return [] if best is None else leaf.grow(best.conditions, best.classes, best.variance)
 
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+    def predict_proba(self, X: Features) -> Floats:  # noqa: N803
         """The probability of every class, a row for each person: its shares in the person's leaf."""
         records = self._records(X)
         leaves = list(self.root_.leaves())

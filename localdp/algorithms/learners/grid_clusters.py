@@ -9,9 +9,8 @@ Checked in tests/unit/algorithms/learners/test_grid_clusters.py.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from localdp.randomness.source import Floats
 
 _MOST_EXCHANGES = 64
 _LLOYD_STEPS = 50

@@ -17,14 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from localdp.algorithms.definition import TARGET
 from localdp.algorithms.learners.classifier import Classifier, require_bit
 from localdp.algorithms.learners.scaling import called
-from localdp.algorithms.tables import numbers_for_prediction
+from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.domains import BitDomain, IntegerDomain, RealDomain
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.randomizers.definition import Floats
@@ -57,13 +56,13 @@ class HalfspaceLearner(Classifier):
         length = float(np.linalg.norm(mean))
         self.coef_ = mean / length if length > 0 else mean
 
-    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+    def decision_function(self, X: Features) -> Floats:  # noqa: N803
         """How far each person is from the hyperplane, positive where the label is expected."""
         self._require_fitted("coef_")
         distance: Floats = numbers_for_prediction(X, self.features_) @ self.coef_
         return distance
 
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+    def predict_proba(self, X: Features) -> Floats:  # noqa: N803
         """1 for the side that a person is on: a halfspace knows no doubt."""
         holds = (self.decision_function(X) > 0).astype(np.float64)
         return np.stack([1 - holds, holds], axis=1)

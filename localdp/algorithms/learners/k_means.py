@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,7 @@ from localdp.algorithms.definition import Learner, features_of
 from localdp.algorithms.learners.grid_clusters import clustered, squared_distances
 from localdp.algorithms.learners.pca import covariance_of, moments_query, principal_axes
 from localdp.algorithms.learners.scaling import Scaling, bounds_of, called, factor_of
-from localdp.algorithms.tables import numbers_for_prediction
+from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.algorithms.texts import decimal, point
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter
@@ -193,15 +192,15 @@ class KMeans(Learner):
         moved: Floats = centres + moves * squares / np.maximum(squares + error, 1e-300)
         return moved
 
-    def predict(self, X: Any) -> NDArray[np.int64]:  # noqa: N803
+    def predict(self, X: Features) -> NDArray[np.int64]:  # noqa: N803
         """The number of the centre nearest to each person."""
         nearest: NDArray[np.int64] = self._distances(X).argmin(axis=1)
         return nearest
 
-    def score(self, X: Any) -> float:  # noqa: N803
+    def score(self, X: Features) -> float:  # noqa: N803
         """Minus the mean squared distance to the nearest centre."""
         return -float(self._distances(X).min(axis=1).mean())
 
-    def _distances(self, X: Any) -> Floats:  # noqa: N803
+    def _distances(self, X: Features) -> Floats:  # noqa: N803
         self._require_fitted("cluster_centers_")
         return squared_distances(numbers_for_prediction(X, self.features_), self.cluster_centers_)

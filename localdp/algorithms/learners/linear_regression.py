@@ -25,14 +25,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from localdp.algorithms.definition import TARGET, Learner, features_of
 from localdp.algorithms.learners.noisy_moments import Regressors, mean_weight, shortened, symmetric
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
-from localdp.algorithms.tables import numbers_for_prediction
+from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.algorithms.texts import decimal
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter
@@ -140,13 +140,13 @@ class LinearRegression(Learner):
             f"signed({form} + {decimal(fit.constant + shift)} <= {label}, {vector})" for shift in shifts
         ]
 
-    def predict(self, X: Any) -> Floats:  # noqa: N803
+    def predict(self, X: Features) -> Floats:  # noqa: N803
         """The expected target of each person."""
         self._require_fitted("coef_")
         predicted: Floats = numbers_for_prediction(X, self.features_) @ self.coef_ + self.intercept_
         return predicted
 
-    def score(self, X: Any, y: Any) -> float:  # noqa: N803
+    def score(self, X: Features, y: ArrayLike) -> float:  # noqa: N803
         """R**2: the part of the target's variance that is predicted."""
         target = np.asarray(y, np.float64)
         residual = np.square(target - self.predict(X)).mean()

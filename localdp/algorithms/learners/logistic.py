@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ from localdp.algorithms.learners.classifier import Classifier, require_bit
 from localdp.algorithms.learners.halfspace import mean_projection
 from localdp.algorithms.learners.noisy_moments import Regressors, shortened, symmetric
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
-from localdp.algorithms.tables import numbers_for_prediction
+from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.algorithms.texts import decimal, point
 from localdp.domains import BitDomain, IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter
@@ -123,13 +122,13 @@ class LogisticRegression(Classifier):
         at = point([*(weights / _FEATURES), constant / _CONSTANT])
         return f"gradient(logistic, {at}, {self._vector}, {self.target})"
 
-    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+    def decision_function(self, X: Features) -> Floats:  # noqa: N803
         """The margin of each person: the logarithm of the odds that the label holds."""
         self._require_fitted("coef_")
         margin: Floats = numbers_for_prediction(X, self.features_) @ self.coef_ + self.intercept_
         return margin
 
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+    def predict_proba(self, X: Features) -> Floats:  # noqa: N803
         """The probability that the label does not hold, and that it does."""
         half = np.tanh(self.decision_function(X) / 2) / 2
         return np.stack([0.5 - half, 0.5 + half], axis=1)

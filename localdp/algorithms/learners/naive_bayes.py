@@ -21,7 +21,6 @@ Checked in tests/unit/algorithms/learners/test_naive_bayes.py; the numbers in te
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from localdp.algorithms.definition import TARGET
 from localdp.algorithms.learners.binning import Edges, binned
 from localdp.algorithms.learners.classifier import Classifier
 from localdp.algorithms.learners.splits import weighted_mean
+from localdp.algorithms.tables import Features
 from localdp.errors import InvalidParameter
 from localdp.estimation.consistency import norm_sub
 from localdp.oracles.definition import StatisticalQueryOracle, VectorAnswer
@@ -92,7 +92,7 @@ class NaiveBayes(Classifier):
         noise = float(np.sqrt(answer.variance_empirical.mean()))
         return self.smoothing / answer.people + self.caution * noise
 
-    def joint_log_likelihood(self, X: Any) -> Floats:  # noqa: N803
+    def joint_log_likelihood(self, X: Features) -> Floats:  # noqa: N803
         """Of each person and class, up to a constant for each person."""
         records = self._records(X)
         with np.errstate(divide="ignore"):  # a class that nobody is in
@@ -101,7 +101,7 @@ class NaiveBayes(Classifier):
             total += logs[VectorQuery.parse(feature.text, records.schema).evaluate(records)]
         return total
 
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+    def predict_proba(self, X: Features) -> Floats:  # noqa: N803
         """The probability of every class, a row for each person."""
         logs = self.joint_log_likelihood(X)
         odds = np.exp(logs - logs.max(axis=1, keepdims=True))

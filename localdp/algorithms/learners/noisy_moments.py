@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from localdp.randomness.source import Floats
 
 _LEAST_SHARE = 0.8  # of the mean eigenvalue: lower ones are raised to it, unless the noise is smaller still
 _NUMERICAL = 1e-12  # of the mean eigenvalue: what doubles cannot tell from zero, and nothing is divided by

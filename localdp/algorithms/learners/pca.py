@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from localdp.algorithms.definition import Learner, features_of
 from localdp.algorithms.learners.noisy_moments import mean_weight, symmetric, wigner
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
-from localdp.algorithms.tables import numbers_for_prediction
+from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.algorithms.texts import decimal
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle, VectorAnswer
@@ -80,13 +80,13 @@ class PCA(Learner):
         self.explained_variance_ = values[: self.n_components] * width**2
         self.explained_variance_ratio_ = values[: self.n_components] / max(values.sum(), 1e-300)
 
-    def transform(self, X: Any) -> Floats:  # noqa: N803
+    def transform(self, X: Features) -> Floats:  # noqa: N803
         """Where each person stands along the components."""
         self._require_fitted("components_")
         along: Floats = (numbers_for_prediction(X, self.features_) - self.mean_) @ self.components_.T
         return along
 
-    def inverse_transform(self, along: Any) -> Floats:
+    def inverse_transform(self, along: ArrayLike) -> Floats:
         """The features of someone who stands so."""
         self._require_fitted("components_")
         features: Floats = np.asarray(along, np.float64) @ self.components_ + self.mean_

@@ -18,18 +18,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from localdp.algorithms.tables import numbers_for_prediction
+from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.algorithms.texts import DECIMALS, decimal, rounded
 from localdp.domains import BitDomain, IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter
 from localdp.queries.number_text import number_text
-
-Floats = NDArray[np.float64]
+from localdp.randomness.source import Floats
 
 _FINEST = Decimal(1).scaleb(-20)
 _LEAST_WIDTH = 1e-12
@@ -83,7 +81,7 @@ class Scaling:
         parts = zip(factors * self.slopes, self.names, self.centres, strict=True)
         return [f"{short(slope)}*({name} - {decimal(centre)})" for slope, name, centre in parts]
 
-    def units(self, X: Any) -> Floats:  # noqa: N803
+    def units(self, X: Features) -> Floats:  # noqa: N803
         """The features of people to predict for, in these units; nobody is shortened."""
         units: Floats = (numbers_for_prediction(X, self.names) - self.centres) * self.slopes
         return units

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.algorithms.texts import conjunction
+from localdp.domains.columns import ColumnArray
 from localdp.randomizers.definition import Floats
 
 
@@ -68,7 +67,7 @@ class Node:
             yield from child.leaves()
 
 
-def as_text(node: Node, classes: NDArray[Any], indent: str = "") -> str:
+def as_text(node: Node, classes: ColumnArray, indent: str = "") -> str:
     """The tree, a line for each condition and each leaf."""
     if not node.branches:
         place = int(np.argmax(node.shares))

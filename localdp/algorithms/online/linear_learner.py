@@ -12,8 +12,6 @@ Checked in tests/unit/algorithms/online/test_linear_learner.py.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,12 +22,10 @@ from localdp.algorithms.online.weighted_majority import (
     LocalMajority,
 )
 from localdp.errors import InvalidParameter
-from localdp.randomness.source import RandomSource
-
-Floats = NDArray[np.float64]
+from localdp.randomness.source import Floats, Numbers, RandomSource
 
 
-def losses_of(examples: NDArray[Any]) -> NDArray[np.int64]:
+def losses_of(examples: Numbers) -> NDArray[np.int64]:
     """The losses of all corners of the simplex on all examples, on the grid of a weighted majority."""
     table = np.asarray(examples, np.float64)
     if table.ndim != 2 or not np.isfinite(table).all() or np.abs(table).max(initial=0.0) > 1:
@@ -43,7 +39,7 @@ class LinearLearner:
     def __init__(self, majority: ChosenMajority | CountedMajority | LocalMajority) -> None:
         self.majority = majority
 
-    def fit(self, examples: NDArray[Any], source: RandomSource) -> LinearLearner:
+    def fit(self, examples: Numbers, source: RandomSource) -> LinearLearner:
         """One pass over the examples; what is learned is `theta_`."""
         losses = losses_of(examples)
         self.theta_ = self._followed(losses, source)
@@ -63,7 +59,7 @@ class LinearLearner:
         return theta
 
 
-def excess_loss(theta: Floats, examples: NDArray[Any]) -> float:
+def excess_loss(theta: Floats, examples: Numbers) -> float:
     """The mean loss of theta on the examples, beyond that of the best point of the simplex."""
     means = np.asarray(examples, np.float64).mean(axis=0)
     return float(theta @ means - means.min())

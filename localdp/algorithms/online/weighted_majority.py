@@ -25,10 +25,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.accounting.accountant import largest_epsilon_each
 from localdp.accounting.claim import PrivacyClaim, Strength
@@ -44,17 +43,15 @@ from localdp.mechanisms.factorised_counter import (
     whole_convolution,
 )
 from localdp.randomizers.coordinate_sampling import CoordinateSampling
-from localdp.randomness.source import RandomSource
+from localdp.randomness.source import Floats, Integers, Numbers, RandomSource
 
 RESOLUTION = 1 << 10
 MOST_ROUNDS = 1 << 20
 MOST_EXPERTS = 1 << 10
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Composition = Literal["book", "optimal"]
 
 
-def checked_losses(losses: NDArray[Any]) -> Integers:
+def checked_losses(losses: Numbers) -> Integers:
     """Whole losses, one row a round; raises for anything else."""
     if losses.ndim != 2 or losses.dtype.kind not in "iu" or not losses.size:
         raise InvalidParameter("losses are a table of whole numbers: a row for each round")
@@ -76,7 +73,7 @@ def regret_bound(eta: float, rounds: int, experts: int) -> float:
     return eta + math.log(experts) / (eta * rounds)
 
 
-def followed(totals: NDArray[Any], eta: float) -> Floats:
+def followed(totals: Numbers, eta: float) -> Floats:
     """With which probability each expert is followed in each round, given the losses before it, in units of 1."""
     exponents = -eta * (totals - totals.min(axis=1, keepdims=True))
     weights = np.exp(exponents)
@@ -138,7 +135,7 @@ class ChosenMajority:
             "curator", self.epsilon, Strength.PURE, "anybody but the curator", honest, self.delta
         )
 
-    def actions(self, losses: NDArray[Any], source: RandomSource) -> Integers:
+    def actions(self, losses: Numbers, source: RandomSource) -> Integers:
         """The expert followed in each round."""
         known = checked_losses(losses)
         if len(known) > self.rounds:
@@ -170,7 +167,7 @@ class CountedMajority:
         """Of the running losses, for neighbours that differ in one round."""
         return self.adder.claim(self.epsilon, self.delta)
 
-    def totals(self, losses: NDArray[Any]) -> Floats:
+    def totals(self, losses: Numbers) -> Floats:
         """Private estimates of each expert's losses before each round, in units of 1."""
         known = checked_losses(losses)
         if known.shape != (self.rounds, self.experts):
@@ -178,7 +175,7 @@ class CountedMajority:
         counted = np.stack([self._counted(column) for column in known.T], axis=1) / RESOLUTION
         return np.concatenate([np.zeros((1, self.experts)), counted[:-1]])
 
-    def probabilities(self, losses: NDArray[Any], eta: float | None = None) -> Floats:
+    def probabilities(self, losses: Numbers, eta: float | None = None) -> Floats:
         """With which probability each expert is followed in each round."""
         return followed(self.totals(losses), eta or best_rate(self.rounds, self.experts))
 
@@ -211,7 +208,7 @@ class LocalMajority:
             "Nobody else has to be honest.",
         )
 
-    def totals(self, reports: NDArray[Any]) -> Floats:
+    def totals(self, reports: Numbers) -> Floats:
         """Unbiased estimates of each expert's losses before each round, from one report a round, in units of 1."""
         numbers = reports.astype(np.int64)
         table = np.full((len(numbers), self.experts), 0.5)
@@ -222,7 +219,7 @@ class LocalMajority:
         totals: Floats = np.cumsum(table, axis=0) - table
         return totals
 
-    def probabilities(self, losses: NDArray[Any], source: RandomSource, eta: float | None = None) -> Floats:
+    def probabilities(self, losses: Numbers, source: RandomSource, eta: float | None = None) -> Floats:
         """The same, when the reports are drawn here: for simulations."""
         known = checked_losses(losses)
         reports = self.randomizer.randomize(known, source)

@@ -12,7 +12,6 @@ Checked in tests/unit/algorithms/test_parity.py; the numbers in tests/statistica
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +61,7 @@ class ParityLearner(Learner):
         self.mask_ = int(np.argmax(signs))
         self.support_ = tuple(name for place, name in enumerate(names) if self.mask_ >> place & 1)
 
-    def predict(self, features: NDArray[Any]) -> NDArray[np.bool_]:
+    def predict(self, features: NDArray[np.bool_ | np.integer]) -> NDArray[np.bool_]:
         """The parity of rows of bits, in the order of `features_`."""
         self._require_fitted("mask_")
         return parity_of(np.asarray(features, np.bool_), self.mask_)

@@ -27,7 +27,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.events import exact_delta
 from localdp.accounting.ledger import Ledger, MemoryLedger
 from localdp.algorithms.release.distinguishers import Distinguisher
-from localdp.algorithms.release.universe import Floats, Universe
+from localdp.algorithms.release.universe import Universe
 from localdp.domains import Records, Schema
 from localdp.errors import BudgetExhausted, InvalidParameter
 from localdp.framing import digest
@@ -35,7 +35,7 @@ from localdp.oracles.curator import charge_anew
 from localdp.queries.encoded import GRID
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomness.discrete_laplace import DiscreteLaplace
-from localdp.randomness.source import Integers, RandomSource
+from localdp.randomness.source import Floats, Integers, RandomSource
 
 
 @dataclass(frozen=True, slots=True)

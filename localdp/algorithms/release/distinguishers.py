@@ -30,18 +30,16 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.outward import log_below
 from localdp.errors import InvalidParameter
 from localdp.randomness.discrete_laplace import DiscreteLaplace
 from localdp.randomness.enclosures import exp_enclosure
-from localdp.randomness.source import IntegerLaw, RandomSource
+from localdp.randomness.source import IntegerLaw, Integers, RandomSource
 
 MOST_CANDIDATES = 1 << 16
 LARGEST_SCORE = 1 << 52
-Integers = NDArray[np.int64]
 _SHAVED = Fraction(1, 1 << 16)  # of epsilon, for the rounding of weights
 _LEAST_WEIGHT = 1 << 19  # over epsilon
 _LEAST_RANGE = 1 << 10  # of weights, from the best candidate to the rest

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -31,14 +31,14 @@ from localdp.algorithms.definition import Learner
 from localdp.algorithms.release.curators import IterationBudget, Mistake, SelectingCurator, Side
 from localdp.algorithms.release.distinguishers import Distinguisher, ExponentialMechanism
 from localdp.algorithms.release.synthetic import Distribution, rows_of
-from localdp.algorithms.release.universe import Floats, Universe
-from localdp.algorithms.release.updates import DatabaseUpdate, MultiplicativeWeights
+from localdp.algorithms.release.universe import Universe
+from localdp.algorithms.release.updates import DatabaseUpdate, Guess, MultiplicativeWeights
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import Cost, StatisticalQueryOracle
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.queries.asked import MOST_QUERIES_IN_A_ROUND
-from localdp.randomness.source import RandomSource
+from localdp.randomness.source import Floats, RandomSource
 
 MOST_ENTRIES = 1 << 24  # of the table of queries and cells
 
@@ -47,13 +47,13 @@ MOST_ENTRIES = 1 << 24  # of the table of queries and cells
 class Construction:
     """Where a construction ended."""
 
-    state: Any  # the last guess
+    state: Guess  # the last guess
     updates: int
     converged: bool  # no mistake of 3 alpha / 4 was seen any more
 
 
 def construct(
-    side: Side, rows: Floats, update: DatabaseUpdate, alpha: float, most_updates: int, state: Any = None
+    side: Side, rows: Floats, update: DatabaseUpdate, alpha: float, most_updates: int, state: Guess = None
 ) -> Construction:
     """Algorithm 8: correct the mistakes that the side points at, until none of 3 alpha / 4 is left."""
     guess = update.start(rows.shape[1]) if state is None else state

@@ -33,12 +33,13 @@ from numpy.typing import NDArray
 
 from localdp.algorithms.definition import Learner
 from localdp.algorithms.release.synthetic import Distribution
-from localdp.algorithms.release.universe import Columns, Floats, Universe
+from localdp.algorithms.release.universe import Columns, Universe
 from localdp.errors import InvalidParameter
 from localdp.estimation.multiplicative_weights import fit_least_squares, fit_worst_first
 from localdp.estimation.sign_transform import sign_transform
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.randomizers.marginals import parity_masks
+from localdp.randomness.source import Floats
 
 Way = Literal["entropy", "least-squares", "multiplicative-weights"]
 _ORDER = 2  # unless another one is asked for, or needed

@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from localdp.algorithms.definition import Learner
-from localdp.algorithms.release.universe import Floats
 from localdp.domains import IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter
 from localdp.estimation.consistency import norm_sub
@@ -39,6 +38,7 @@ from localdp.estimation.tree_consistency import LevelTree
 from localdp.oracles.definition import StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.plans import Plan
 from localdp.queries.number_text import number_text
+from localdp.randomness.source import Floats
 
 MOST_BINS = 1024
 BRANCHINGS = (2, 4, 8, 16, 32)

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from localdp.algorithms.release.universe import Floats, Universe
+from localdp.algorithms.release.universe import Universe
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
 from localdp.queries.statistical import StatisticalQuery
-from localdp.randomness.source import RandomSource
+from localdp.randomness.source import Floats, RandomSource
 
 MOST_RECORDS = 1 << 31
 _GRID = 1 << 53

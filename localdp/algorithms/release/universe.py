@@ -24,10 +24,10 @@ from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, Re
 from localdp.errors import InvalidParameter
 from localdp.queries.expressions import Member
 from localdp.queries.text import to_text
+from localdp.randomness.source import Floats
 
 MOST_CELLS = 1 << 20
 MOST_VALUES = 1024  # of one attribute: each of its bits is a condition that names every second value
-Floats = NDArray[np.float64]
 Columns = Sequence[str] | Mapping[str, str]  # names of columns, or names of attributes and their conditions
 Discrete = BitDomain | CategoryDomain | IntegerDomain
 

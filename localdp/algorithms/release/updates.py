@@ -31,30 +31,35 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from localdp.algorithms.release.universe import Floats
 from localdp.errors import InvalidParameter, SignalTooWeak
 from localdp.estimation.consistency import norm_sub
 from localdp.estimation.multiplicative_weights import stepped
+from localdp.randomness.source import Floats
 
 MOST_CANDIDATES = 1 << 16
+
+Guess: TypeAlias = Any  # what each update makes its guesses of
+_Measured = tuple[
+    Floats, tuple[tuple[Floats, float], ...]
+]  # the masses, and what was measured of which query
 
 
 class DatabaseUpdate(Protocol):
     """U of Definition 5.4, with its T; the state is whatever a guess is made of."""
 
-    def start(self, cells: int) -> Any:
+    def start(self, cells: int) -> Guess:
         """The first guess."""
         ...
 
-    def answers(self, state: Any, rows: Floats) -> Floats:
+    def answers(self, state: Guess, rows: Floats) -> Floats:
         """What the guess answers to these queries."""
         ...
 
-    def update(self, state: Any, row: Floats, value: float, alpha: float) -> Any:
+    def update(self, state: Guess, row: Floats, value: float, alpha: float) -> Guess:
         """A better guess, from a query that it is off by at least alpha on."""
         ...
 
@@ -62,7 +67,7 @@ class DatabaseUpdate(Protocol):
         """T(alpha): the most updates that there can be about these queries."""
         ...
 
-    def distribution(self, state: Any) -> Floats:
+    def distribution(self, state: Guess) -> Floats:
         """The guess as a distribution over the cells."""
         ...
 
@@ -198,16 +203,16 @@ class MeasuredWeights:
 
     repetitions: int = 20
 
-    def start(self, cells: int) -> Any:
+    def start(self, cells: int) -> _Measured:
         """Every cell alike, and nothing measured."""
         return np.full(cells, 1 / cells), ()
 
-    def answers(self, state: Any, rows: Floats) -> Floats:
+    def answers(self, state: _Measured, rows: Floats) -> Floats:
         """The means of the queries."""
         result: Floats = rows @ state[0]
         return result
 
-    def update(self, state: Any, row: Floats, value: float, alpha: float) -> Any:
+    def update(self, state: _Measured, row: Floats, value: float, alpha: float) -> _Measured:
         """Steps on all measurements in turn, each by half of what is missing."""
         masses, measured = state[0], (*state[1], (row, value))
         for _ in range(self.repetitions):
@@ -219,7 +224,6 @@ class MeasuredWeights:
         """What `MultiplicativeWeights` needs; with repetitions nothing is proved."""
         return MultiplicativeWeights(tight=True).bound(alpha, rows)
 
-    def distribution(self, state: Any) -> Floats:
+    def distribution(self, state: _Measured) -> Floats:
         """The last guess."""
-        result: Floats = state[0]
-        return result
+        return state[0]
