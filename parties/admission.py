@@ -14,21 +14,34 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import grpc
 
 from localdp.party.policy import Policy
-from parties.identity import peer_name
+from parties.identity import Context, peer_name
 from parties.observability.observer import Observer
 from parties.revocation import Revocations
 from parties.status import abort, leniently, require_message
 
-Context = grpc.aio.ServicerContext[Any, Any]
-Handler = Any  # grpc.RpcMethodHandler: a named tuple, as generated code makes it
+Handler: TypeAlias = Any  # grpc.RpcMethodHandler: a named tuple, as generated code makes it
+Received: TypeAlias = Any  # a message, or its bytes, or a stream of them
+Behaviour: TypeAlias = Callable[..., Any]  # what a handler calls
 Admit = Callable[[str, Context], None]  # the method's name, and who calls
+
+
+class Registry(Protocol):
+    """A server as services see it while they register."""
+
+    def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler], /) -> None:
+        """The half of gRPC's registration that does not name its methods; the other one does it for both."""
+        ...
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Handler], /) -> None:
+        """Register the handlers of a service."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +85,7 @@ def _admitting(method: str, handler: Handler) -> Handler:
     return handler._replace(**{kind: entered, "request_deserializer": early})
 
 
-def _admit_of(behaviour: Callable[..., Any]) -> Admit | None:
+def _admit_of(behaviour: Behaviour) -> Admit | None:
     """The rule of the service whose method it is; looked up once, when the service registers."""
     rule: Admit | None = getattr(getattr(behaviour, "__self__", None), "admit", None)
     return rule
@@ -82,7 +95,7 @@ def _side(streams: bool) -> str:
     return "stream" if streams else "unary"
 
 
-def _as_it_is(request: Any) -> Any:
+def _as_it_is(request: Received) -> Received:
     return request
 
 
@@ -92,9 +105,9 @@ class _Entrance:
 
     method: str
     admit: Admit | None
-    decode: Callable[[Any], Any]
+    decode: Callable[[Received], Received]
 
-    async def message(self, request: Any, context: Context) -> Any:
+    async def message(self, request: Received, context: Context) -> Received:
         """What the handler is given, once its caller is admitted; a call that is not is aborted."""
         try:
             if self.admit is not None:
@@ -104,15 +117,15 @@ class _Entrance:
             await abort(context, error)
 
 
-def _returning(entrance: _Entrance, behaviour: Callable[..., Any]) -> Callable[..., Any]:
-    async def guarded(request: Any, context: Context) -> Any:
+def _returning(entrance: _Entrance, behaviour: Behaviour) -> Behaviour:
+    async def guarded(request: Received, context: Context) -> Received:
         return await behaviour(await entrance.message(request, context), context)
 
     return guarded
 
 
-def _yielding(entrance: _Entrance, behaviour: Callable[..., Any]) -> Callable[..., Any]:
-    async def guarded(request: Any, context: Context) -> AsyncIterator[Any]:
+def _yielding(entrance: _Entrance, behaviour: Behaviour) -> Behaviour:
+    async def guarded(request: Received, context: Context) -> AsyncIterator[Received]:
         message = await entrance.message(request, context)
         async with contextlib.aclosing(behaviour(message, context)) as responses:
             async for response in responses:

@@ -22,7 +22,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
 from cryptography import x509
@@ -40,6 +40,7 @@ VALID_DAYS = 365
 _CLOCK_SKEW = datetime.timedelta(minutes=5)
 _LONGEST_NAME = 64
 _ROLE_SUFFIX = ".localdp.internal"
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]  # of a call of any service
 _ROLE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
@@ -118,7 +119,7 @@ def _no_identity(directory: Path, name: str) -> InvalidParameter:
     return InvalidParameter(f"{directory} has no {name}; {make}")
 
 
-def peer_name(context: grpc.aio.ServicerContext[Any, Any]) -> str | None:
+def peer_name(context: Context) -> str | None:
     """The name in the caller's certificate; None on a connection without one."""
     names = [*context.auth_context().get("x509_common_name", ())]
     return names[0].decode("utf-8", "replace") if names else None

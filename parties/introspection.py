@@ -13,9 +13,13 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
+from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
+from parties.identity import Context
 from parties.status import answering, require_message, streaming
+
+_Requests = AsyncIterator[reflection_pb2.ServerReflectionRequest]
+_Responses = AsyncIterator[reflection_pb2.ServerReflectionResponse]
 
 
 class Health(health.aio.HealthServicer):
@@ -31,12 +35,14 @@ class Health(health.aio.HealthServicer):
             await self.set(name, health_pb2.HealthCheckResponse.SERVING)
 
     @answering
-    async def Check(self, request: Any, context: Any) -> Any:  # noqa: N802
+    async def Check(  # noqa: N802
+        self, request: health_pb2.HealthCheckRequest, context: Context
+    ) -> health_pb2.HealthCheckResponse:
         """How it is now."""
         return await super().Check(request, context)
 
     @answering
-    async def Watch(self, request: Any, context: Any) -> None:  # noqa: N802
+    async def Watch(self, request: health_pb2.HealthCheckRequest, context: Context) -> None:  # noqa: N802
         """How it is, and every change."""
         await super().Watch(request, context)
 
@@ -54,12 +60,12 @@ class Reflection:
         add(self, server)
 
     @streaming
-    async def ServerReflectionInfo(self, requests: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+    async def ServerReflectionInfo(self, requests: _Requests, context: Context) -> _Responses:  # noqa: N802
         """An answer to each question of a stream."""
         async for response in self._inner.ServerReflectionInfo(_messages(requests), context):
             yield response
 
 
-async def _messages(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+async def _messages(requests: _Requests) -> _Requests:
     async for request in requests:
         yield require_message(request)

@@ -13,12 +13,11 @@ Checked in tests/contract/test_granting.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import grpc
 from google.protobuf.message import Message
 
-from parties.repeating import UnaryCall
+from parties.repeating import Begun, Response, Stub, UnaryCall
 from parties.wire.v1 import oracle_pb2 as pb
 
 
@@ -26,10 +25,10 @@ from parties.wire.v1 import oracle_pb2 as pb
 class _IfAny:
     """A call whose answer is None where the peer has no such method; where it is not needed, also if it fails."""
 
-    future: Any
+    future: Begun
     needed: bool = True
 
-    def result(self) -> Any:
+    def result(self) -> Response:
         """The answer, once it is there."""
         try:
             return self.future.result()
@@ -39,12 +38,12 @@ class _IfAny:
             raise
 
 
-def told_if_any(method: Any, peer: str, request: Message) -> UnaryCall:
+def told_if_any(method: Stub, peer: str, request: Message) -> UnaryCall:
     """Ask a peer for what one can do without: None where it is away, refuses or does not know the method."""
     return UnaryCall(peer, lambda seconds: _IfAny(method.future(request, timeout=seconds), needed=False))
 
 
-def quote(stub: Any, peer: str, call: Message) -> UnaryCall:
+def quote(stub: Stub, peer: str, call: Message) -> UnaryCall:
     """Ask a party whether it would answer a message of one of its methods."""
     request = _about(call)
     return UnaryCall(peer, lambda seconds: _IfAny(stub.Quote.future(request, timeout=seconds)))

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any
 
 import grpc
 
 from localdp.errors import MalformedReport
-from parties.repeating import Begin, Persistence
+from parties.repeating import Begin, Persistence, Response
 
 
 class Reception:
@@ -34,7 +33,7 @@ class Reception:
         """Stop waiting."""
         self._call.cancel()
 
-    def messages(self) -> Iterator[Any]:
+    def messages(self) -> Iterator[Response]:
         """Every message once, in order."""
         while True:
             try:
@@ -44,7 +43,7 @@ class Reception:
                 self._persistence.wait(self._trials, failure, self._peer)
             self._call = self._begin(self._trials.seconds_left)
 
-    def counted(self, expected: int, *, all_of_them: bool = True) -> Iterator[Any]:
+    def counted(self, expected: int, *, all_of_them: bool = True) -> Iterator[Response]:
         """The messages, of no more reports than are expected; nor of fewer, where all of them must come."""
         wrong = MalformedReport(f"{self._peer} sent another number of reports than it was asked for")
         for message in self.messages():
@@ -55,7 +54,7 @@ class Reception:
         if expected and all_of_them:
             raise wrong
 
-    def _new(self) -> Iterator[Any]:
+    def _new(self) -> Iterator[Response]:
         """The messages of this stream that were not handed on before."""
         for number, message in enumerate(self._call):
             seen = message.reports, hashlib.sha256(message.packed).digest()

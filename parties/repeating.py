@@ -24,7 +24,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import grpc
 
@@ -36,7 +36,10 @@ _PASSING = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 _CHANCES = 1 << 20
 
 _Result = TypeVar("_Result")
-Begin = Callable[[float], Any]  # begins a call that may take so many seconds; its future, or its stream
+Response: TypeAlias = Any  # a message that a peer answered with: stubs do not say of which type
+Stub: TypeAlias = Any  # as gRPC generates them, and their methods
+Begun: TypeAlias = Any  # gRPC's future of a message, or its stream of them
+Begin = Callable[[float], Begun]  # begins a call that may take so many seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +146,9 @@ class UnaryCall:
     begin: Begin
 
 
-def answers(calls: Sequence[UnaryCall], seconds: float, persistence: Persistence) -> list[Any]:
+def answers(calls: Sequence[UnaryCall], seconds: float, persistence: Persistence) -> list[Response]:
     """The answer to every call, in order.  Those whose peers were away are sent again, together."""
-    trials, told = persistence.trials(seconds), dict[int, Any]()
+    trials, told = persistence.trials(seconds), dict[int, Response]()
     while True:
         away = _answered(calls, trials.seconds_left, told)
         if not away:
@@ -154,9 +157,9 @@ def answers(calls: Sequence[UnaryCall], seconds: float, persistence: Persistence
         persistence.wait(trials, failure, calls[place].peer, len(away))
 
 
-def outcomes(calls: Sequence[UnaryCall], seconds: float, persistence: Persistence) -> list[Any]:
+def outcomes(calls: Sequence[UnaryCall], seconds: float, persistence: Persistence) -> list[Response]:
     """The same, except that the outcome of a call whose peer stays away is the error; a refusal is still raised."""
-    trials, told = persistence.trials(seconds), dict[int, Any]()
+    trials, told = persistence.trials(seconds), dict[int, Response]()
     while away := _answered(calls, trials.seconds_left, told, late=True):
         place, failure = next(iter(away.items()))
         try:
@@ -167,7 +170,7 @@ def outcomes(calls: Sequence[UnaryCall], seconds: float, persistence: Persistenc
 
 
 def _answered(
-    calls: Sequence[UnaryCall], seconds: float, told: dict[int, Any], *, late: bool = False
+    calls: Sequence[UnaryCall], seconds: float, told: dict[int, Response], *, late: bool = False
 ) -> dict[int, grpc.RpcError]:
     """Make the calls that have no answer yet, all at once; returns those that may be made again, and why.
 

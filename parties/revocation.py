@@ -21,13 +21,11 @@ import os
 import threading
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-import grpc
 from cryptography import x509
 
 from localdp.errors import CertificateRevoked, InvalidParameter
-from parties.identity import peer_name
+from parties.identity import Context, peer_name
 from parties.observability.logs import Value, log
 from parties.revocation_list import LARGEST_LIST_BYTES, RevokedCertificates, read_list
 
@@ -56,7 +54,7 @@ class Revocations:
                 self._take(stamp)
         return self._current
 
-    def require_not_revoked(self, context: grpc.aio.ServicerContext[Any, Any]) -> None:
+    def require_not_revoked(self, context: Context) -> None:
         """Refuse a caller whose certificate was revoked; one without a certificate, on loopback, has none to lose."""
         revoked, shown = self.current, [*context.auth_context().get("x509_pem_cert", ())]
         if shown and _serial(bytes(shown[0])) in revoked.serials:

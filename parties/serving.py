@@ -9,13 +9,12 @@ Checked in tests/integration/test_serving.py, test_tls.py and test_relay.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import grpc
 
 from localdp.errors import InvalidParameter
-from parties.admission import admitting
+from parties.admission import Handler, Registry, admitting
 from parties.identity import Identity, role_host
 from parties.introspection import Health, Reflection
 from parties.listening import LOOPBACK, cannot_listen, is_loopback, refusal
@@ -50,7 +49,7 @@ _SERVER_OPTIONS = (
     ("grpc.max_concurrent_streams", 1024),
 )
 
-Register = Callable[[Any], None]
+Register = Callable[[Registry], None]
 Options = Sequence[tuple[str, int | str]]
 
 
@@ -60,10 +59,10 @@ class _Entered:
     def __init__(self, server: grpc.aio.Server) -> None:
         self._server = server
 
-    def add_generic_rpc_handlers(self, handlers: Any) -> None:
+    def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
         """The half of gRPC's registration that does not name its methods; the other one does it for both."""
 
-    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Handler]) -> None:
         """Register the handlers of a service, behind its door."""
         entered = admitting(handlers)
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, entered),))

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import AsyncIterator, Callable
-from typing import Any, NoReturn
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, NoReturn, TypeVar
 
 import grpc
 from google.protobuf import any_pb2
@@ -20,9 +20,14 @@ from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
 from localdp import errors
+from parties.identity import Context
+
+_Service = TypeVar("_Service")
+_Request = TypeVar("_Request")
+_Answer = TypeVar("_Answer")
 
 DOMAIN = "localdp"
-_DETAILS_KEY = "grpc-status-details-bin"
+DETAILS_KEY = "grpc-status-details-bin"
 
 _LONGEST_MESSAGE = 1000  # trailing metadata beyond a few kilobytes would not arrive at all
 
@@ -74,7 +79,7 @@ def details(error: errors.LocalDpError) -> tuple[grpc.StatusCode, str, tuple[tup
     info.Pack(error_details_pb2.ErrorInfo(reason=reason(kind), domain=DOMAIN))
     message = str(error)[:_LONGEST_MESSAGE]
     status = status_pb2.Status(code=CODES[kind].value[0], message=message, details=[info])
-    return CODES[kind], message, ((_DETAILS_KEY, status.SerializeToString()),)
+    return CODES[kind], message, ((DETAILS_KEY, status.SerializeToString()),)
 
 
 def error_of(failure: grpc.RpcError, peer: str) -> errors.LocalDpError:
@@ -107,15 +112,16 @@ def _why(failure: grpc.RpcError) -> str:
 
 
 def _named_error(failure: grpc.RpcError) -> errors.LocalDpError | None:
+    try:
+        return _unpacked(status_pb2.Status.FromString(details_in(failure)))
+    except DecodeError:  # the peer sent something else under that key
+        return None
+
+
+def details_in(failure: grpc.RpcError) -> bytes:
+    """The google.rpc.Status that came with a failure, as bytes; there may be none."""
     metadata: Any = failure.trailing_metadata() or ()
-    for key, value in metadata:
-        if key != _DETAILS_KEY:
-            continue
-        try:
-            return _unpacked(status_pb2.Status.FromString(value))
-        except DecodeError:  # the peer sent something else under that key
-            return None
-    return None
+    return next((value for key, value in metadata if key == DETAILS_KEY), b"")
 
 
 def _unpacked(status: status_pb2.Status) -> errors.LocalDpError | None:
@@ -130,10 +136,10 @@ class NotAMessage:
     """What stands in for bytes that could not be decoded, until a handler refuses them."""
 
 
-def leniently(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+def leniently(decode: Callable[[bytes], _Request]) -> Callable[[bytes], _Request | NotAMessage]:
     """A decoder that lets a handler do the refusing: gRPC itself would answer with the decoder's own words."""
 
-    def decoded(data: bytes) -> Any:
+    def decoded(data: bytes) -> _Request | NotAMessage:
         try:
             return decode(data)
         except DecodeError:
@@ -142,14 +148,14 @@ def leniently(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
     return decoded
 
 
-def require_message(request: Any) -> Any:
+def require_message(request: _Request | NotAMessage) -> _Request:
     """The request, if its bytes were a message."""
     if isinstance(request, NotAMessage):
         raise errors.InvalidParameter("the bytes of the request are not a message of this call")
     return request
 
 
-async def abort(context: grpc.aio.ServicerContext[Any, Any], error: Exception) -> NoReturn:
+async def abort(context: Context, error: Exception) -> NoReturn:
     """End a call: with what the library says, or with the type alone of an exception that nobody foresaw."""
     if isinstance(error, errors.LocalDpError):
         code, message, trailing = details(error)
@@ -157,11 +163,13 @@ async def abort(context: grpc.aio.ServicerContext[Any, Any], error: Exception) -
     await context.abort(grpc.StatusCode.INTERNAL, f"internal error ({type(error).__name__})")
 
 
-def answering(method: Callable[..., Any]) -> Callable[..., Any]:
+def answering(
+    method: Callable[[_Service, _Request, Context], Awaitable[_Answer]],
+) -> Callable[[_Service, _Request, Context], Coroutine[object, object, _Answer]]:
     """A unary handler whose errors leave as statuses, and whose unexpected errors leave without their text."""
 
     @functools.wraps(method)
-    async def guarded(self: Any, request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
+    async def guarded(self: _Service, request: _Request, context: Context) -> _Answer:
         try:
             return await method(self, request, context)
         except grpc.aio.AbortError:
@@ -172,13 +180,13 @@ def answering(method: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-def streaming(method: Callable[..., AsyncIterator[Any]]) -> Callable[..., AsyncIterator[Any]]:
+def streaming(
+    method: Callable[[_Service, _Request, Context], AsyncIterator[_Answer]],
+) -> Callable[[_Service, _Request, Context], AsyncIterator[_Answer]]:
     """The same for a handler that yields."""
 
     @functools.wraps(method)
-    async def guarded(
-        self: Any, request: Any, context: grpc.aio.ServicerContext[Any, Any]
-    ) -> AsyncIterator[Any]:
+    async def guarded(self: _Service, request: _Request, context: Context) -> AsyncIterator[_Answer]:
         try:
             async for response in method(self, request, context):
                 yield response

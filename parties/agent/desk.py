@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-import grpc
 from google.protobuf.message import Message
 
 from localdp.party.cost import decode_seconds
@@ -22,13 +21,12 @@ from parties.agent.scheduler import FairWorker, slot_seconds
 from parties.agent.undecoded import decoded
 from parties.agent.work import Place, Places, WorkAccounts, WorkLimits
 from parties.agent.yardstick import slowness
-from parties.identity import peer_name
+from parties.identity import Context, peer_name
 from parties.observability.logs import log
 from parties.observability.observer import Observer
 
 _WARNING_SECONDS = 60.0  # between two lines about late answers
 
-Context = grpc.aio.ServicerContext[Any, Any]
 Done = Callable[[float], None]
 _Asked = TypeVar("_Asked")
 _Result = TypeVar("_Result")

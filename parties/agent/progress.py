@@ -12,12 +12,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator
-from typing import Any
 
 import grpc
 
 from localdp.errors import DeadlineMissed
 from parties.agent.work import Place
+from parties.identity import Context
 from parties.status import details
 
 
@@ -28,7 +28,7 @@ class Unread(grpc.aio.AbortError, DeadlineMissed):
 class Progress:
     """Watches the messages of one answer."""
 
-    def __init__(self, context: grpc.aio.ServicerContext[Any, Any], place: Place, seconds: float) -> None:
+    def __init__(self, context: Context, place: Place, seconds: float) -> None:
         self._context, self._place, self._seconds = context, place, seconds
         self._abort: asyncio.Task[None] | None = None
 

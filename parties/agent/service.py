@@ -20,7 +20,7 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import grpc
 
@@ -33,14 +33,14 @@ from localdp.sharing.collection import Collection
 from localdp.sharing.prio3.batch.engine import is_ready, warm_up
 from localdp.sharing.prio3_tier import Prio3Tier
 from parties import codec
-from parties.admission import Door
+from parties.admission import Door, Registry
 from parties.agent.answers import KeptAnswers
 from parties.agent.desk import Desk
 from parties.agent.plan import Plan, randomize_plan, share_plan, wants_compiled
 from parties.agent.progress import Progress
 from parties.agent.undecoded import Undecoding, decoded
 from parties.agent.work import WorkLimits
-from parties.identity import Identity, peer_name
+from parties.identity import Context, Identity, peer_name
 from parties.observability.observer import Call, Observer
 from parties.serving import open_aio_channel
 from parties.shares.client import counted_by, upload
@@ -59,7 +59,6 @@ SERVER_OPTIONS = (("grpc.max_concurrent_streams", 64),)
 
 _Made = TypeVar("_Made")
 _Result = TypeVar("_Result")
-Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
@@ -95,7 +94,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         self._desk = Desk(limits, self._observer)
         self._compiling = asyncio.Lock()
 
-    def register(self, server: grpc.aio.Server) -> None:
+    def register(self, server: Registry) -> None:
         """Add the service to a server."""
         oracle_pb2_grpc.add_LocalRandomizerOracleServiceServicer_to_server(self, Undecoding(server))
 

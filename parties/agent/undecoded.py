@@ -9,13 +9,14 @@ Checked in tests/unit/parties/agent/test_agent_work.py and tests/integration/tes
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+import grpc
 from google.protobuf.message import DecodeError, Message
 
 from localdp.errors import InvalidParameter
+from parties.admission import Handler, Received, Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Undecoded:
             raise InvalidParameter("the bytes of the request are not a message of this call") from None
 
 
-def decoded(request: Any) -> Any:
+def decoded(request: Received) -> Received:
     """The message itself, however it came."""
     return request.decoded() if isinstance(request, Undecoded) else request
 
@@ -45,13 +46,13 @@ def decoded(request: Any) -> Any:
 class Undecoding:
     """A server as a service sees it while it registers: its handlers get bytes."""
 
-    def __init__(self, server: Any) -> None:
+    def __init__(self, server: Registry) -> None:
         self._server = server
 
-    def add_generic_rpc_handlers(self, handlers: Any) -> None:
+    def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
         """The half of gRPC's registration that does not name its methods; the other one does it for both."""
 
-    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Handler]) -> None:
         """Register the handlers of a service, with decoders that wait."""
         kept = {
             name: handler._replace(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import grpc
 
@@ -20,6 +19,7 @@ from parties.contract.budget_clauses import require_untouched, unpaid_left, unpa
 from parties.contract.clause import Clause
 from parties.contract.plan import Plan
 from parties.contract.subject import PROMPT_SECONDS, Broken, Reply, Subject, require_refused, unpacked
+from parties.repeating import Begun, Stub
 from parties.wire.v1 import oracle_pb2_grpc
 
 TOO_MUCH = "RESOURCE_EXHAUSTED WORK_REFUSED"
@@ -77,11 +77,11 @@ def unread(subject: Subject, plan: Plan) -> str:
 
 
 @contextmanager
-def _left_unread(subject: Subject, request: Request, people: Cohort) -> Iterator[Sequence[Any]]:
+def _left_unread(subject: Subject, request: Request, people: Cohort) -> Iterator[Sequence[Begun]]:
     """So many calls, over a connection of their own, which nobody reads; cancelled in the end."""
     message = codec.request_to_wire(request, people)
     with subject.another_channel(*_READ_NOTHING_AHEAD) as channel:
-        stub: Any = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
+        stub: Stub = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
         calls = [stub.Randomize(message, timeout=subject.timeout) for _ in range(STREAMS)]
         try:
             yield calls
@@ -90,7 +90,7 @@ def _left_unread(subject: Subject, request: Request, people: Cohort) -> Iterator
                 call.cancel()
 
 
-def _turned_away(subject: Subject, calls: Sequence[Any], people: Cohort) -> int:
+def _turned_away(subject: Subject, calls: Sequence[Begun], people: Cohort) -> int:
     """How many were refused at once, each as it should be."""
     replies = [subject.ended(call, people.size()) for call in calls if call.done()]
     refused = [reply for reply in replies if reply.code is not grpc.StatusCode.OK]
@@ -99,7 +99,7 @@ def _turned_away(subject: Subject, calls: Sequence[Any], people: Cohort) -> int:
     return len(refused)
 
 
-def _read(subject: Subject, calls: Sequence[Any], request: Request, people: Cohort) -> int:
+def _read(subject: Subject, calls: Sequence[Begun], request: Request, people: Cohort) -> int:
     """An answer that waited is read after all: it is whole, unless the agent has given it up in so many words.
 
     Returns how many were refused meanwhile.

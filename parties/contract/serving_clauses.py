@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 import grpc
 from google.protobuf import descriptor_pb2
@@ -14,6 +14,7 @@ from parties import codec
 from parties.contract.clause import Clause
 from parties.contract.plan import Plan
 from parties.contract.subject import Broken, Reply, Subject, require_refused
+from parties.repeating import Begun, Response, Stub
 from parties.serving import LARGEST_MESSAGE_BYTES
 from parties.wire.v1 import oracle_pb2 as pb
 
@@ -26,7 +27,7 @@ _GARBAGE = (b"\xff" * 50, b"\x0a\x05abc", b"\x0a\x10" + b"i" * 16 + b"\x12\x02\x
 
 def health(subject: Subject, plan: Plan) -> str:
     """The gRPC health protocol, for the whole server and for the service."""
-    stub: Any = health_pb2_grpc.HealthStub(subject.channel)
+    stub: Stub = health_pb2_grpc.HealthStub(subject.channel)
     for service in ("", _SERVICE.full_name):
         request = health_pb2.HealthCheckRequest(service=service)
         answer = stub.Check(request, timeout=subject.timeout)
@@ -54,8 +55,8 @@ def reflection(subject: Subject, plan: Plan) -> str:
     return f"{len(_SERVICE.methods)} methods"
 
 
-def _reflected(subject: Subject, request: Any) -> Any:
-    stub: Any = reflection_pb2_grpc.ServerReflectionStub(subject.channel)
+def _reflected(subject: Subject, request: reflection_pb2.ServerReflectionRequest) -> Response:
+    stub: Stub = reflection_pb2_grpc.ServerReflectionStub(subject.channel)
     return next(iter(stub.ServerReflectionInfo(iter([request]), timeout=subject.timeout)))
 
 
@@ -90,7 +91,7 @@ def oversized(subject: Subject, plan: Plan) -> str:
     message = codec.request_to_wire(plan.requests["true"], plan.crowd)
     message.query.root.label = "x" * (LARGEST_MESSAGE_BYTES + 1)
     with subject.another_channel(("grpc.max_send_message_length", -1)) as channel:
-        raw: Any = channel.unary_stream(f"/{_SERVICE.full_name}/Randomize")
+        raw: Stub = channel.unary_stream(f"/{_SERVICE.full_name}/Randomize")
         reply = subject.ended(_decoded(raw(message.SerializeToString(), timeout=subject.timeout)), 0)
     require_refused("a message over 4 MiB", reply, "RESOURCE_EXHAUSTED")
     return _still_up(subject, plan)
@@ -99,17 +100,17 @@ def oversized(subject: Subject, plan: Plan) -> str:
 class _decoded:  # noqa: N801
     """A raw call whose messages are decoded as they come."""
 
-    def __init__(self, call: Any) -> None:
+    def __init__(self, call: Begun) -> None:
         self._call = call
         self.cancel = call.cancel
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[pb.RandomizeResponse]:
         return (pb.RandomizeResponse.FromString(message) for message in self._call)
 
 
 def garbage(subject: Subject, plan: Plan) -> str:
     """Bytes that are no message.  UNKNOWN, INTERNAL: gRPC's own words for them, before a handler sees them."""
-    raw: Any = subject.channel.unary_stream(f"/{_SERVICE.full_name}/Randomize")
+    raw: Stub = subject.channel.unary_stream(f"/{_SERVICE.full_name}/Randomize")
     for data in _GARBAGE:
         parts: list[bytes] = []
         try:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import grpc
 import numpy as np
@@ -23,15 +22,15 @@ from localdp.party.party import Request
 from localdp.randomizers.definition import Reports
 from parties import codec
 from parties.identity import Identity
+from parties.repeating import Begun, Stub
 from parties.serving import open_channel
-from parties.status import DOMAIN
+from parties.status import DOMAIN, details_in
 from parties.wire.v1 import oracle_pb2 as pb
 from parties.wire.v1 import oracle_pb2_grpc
 
 CALL_SECONDS = 10.0
 PROMPT_SECONDS = 2.0  # for an answer of little work, whatever else the agent has been asked for
 _SHOWN = 60  # characters of a query
-DETAILS_KEY = "grpc-status-details-bin"  # where gRPC's conventions put a google.rpc.Status
 
 
 class Broken(Exception):
@@ -71,19 +70,13 @@ def reply_of(
 
 
 def _reason(failure: grpc.RpcError) -> str:
-    metadata: Any = failure.trailing_metadata() or ()
-    for key, value in metadata:
-        if key == DETAILS_KEY:
-            try:
-                status = status_pb2.Status.FromString(value)
-            except DecodeError:
-                return ""
-            info = error_details_pb2.ErrorInfo()
-            found = [
-                info.reason for detail in status.details if detail.Unpack(info) and info.domain == DOMAIN
-            ]
-            return found[0] if found else ""
-    return ""
+    try:
+        status = status_pb2.Status.FromString(details_in(failure))
+    except DecodeError:
+        return ""
+    info = error_details_pb2.ErrorInfo()
+    found = [info.reason for detail in status.details if detail.Unpack(info) and info.domain == DOMAIN]
+    return found[0] if found else ""
 
 
 class Subject:
@@ -96,7 +89,7 @@ class Subject:
         self.refusals: list[Reply] = []
         self.answered: dict[bytes, Answered] = {}  # by the message that asked
         self.channel = open_channel(address, identity)
-        self.stub: Any = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(self.channel)
+        self.stub: Stub = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(self.channel)
         self._ends = time.monotonic() + seconds
         self._longest = CALL_SECONDS
 
@@ -135,11 +128,11 @@ class Subject:
         described: pb.DescribeResponse = self.stub.Describe(pb.DescribeRequest(), timeout=self.timeout)
         return described
 
-    def began(self, request: Request, cohort: Cohort) -> Any:
+    def began(self, request: Request, cohort: Cohort) -> Begun:
         """A call that is under way."""
         return self.stub.Randomize(codec.request_to_wire(request, cohort), timeout=self.timeout)
 
-    def ended(self, call: Any, people: int, began: float | None = None) -> Reply:
+    def ended(self, call: Begun, people: int, began: float | None = None) -> Reply:
         """How the call ended; what goes beyond the reports of so many people is cut off."""
         parts: list[pb.RandomizeResponse] = []
         began = time.monotonic() if began is None else began

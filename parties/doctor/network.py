@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from typing import Any
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from localdp.errors import LocalDpError
 from parties.doctor.finding import Finding, fails, ok
+from parties.repeating import Stub
 from parties.serving import open_aio_channel, start_server
 
 SECONDS = 5.0
@@ -40,7 +40,7 @@ async def _round_trip() -> float:
     server, port = await start_server(HOST, 0, [])
     try:
         async with open_aio_channel(f"{HOST}:{port}") as channel:
-            stub: Any = health_pb2_grpc.HealthStub(channel)
+            stub: Stub = health_pb2_grpc.HealthStub(channel)
             check = stub.Check
             await check(health_pb2.HealthCheckRequest(), timeout=SECONDS, wait_for_ready=True)
             started = time.perf_counter()

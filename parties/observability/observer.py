@@ -26,7 +26,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,5 +227,5 @@ class WatchedLedger:
         """Nanonats spent by each person."""
         return self._ledger.spent()
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._ledger, name)

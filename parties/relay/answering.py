@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import grpc
 
 from localdp.errors import DeadlineMissed, InvalidParameter, LocalDpError, Unreachable
-from parties.admission import admitting
+from parties.admission import Handler, Registry, admitting
 from parties.relay.context import RelayedContext
 from parties.relay.limits import (
     LARGEST_PAYLOAD_BYTES,
@@ -39,24 +38,24 @@ class Methods:
     """The handlers of a service by the names that they have on the wire."""
 
     def __init__(self) -> None:
-        self._handlers: dict[str, Any] = {}
+        self._handlers: dict[str, Handler] = {}
 
     @classmethod
-    def of(cls, register: Callable[[Any], None]) -> Methods:
+    def of(cls, register: Callable[[Registry], None]) -> Methods:
         """What a service adds to a server."""
         methods = cls()
         register(methods)
         return methods
 
-    def add_generic_rpc_handlers(self, handlers: Any) -> None:
+    def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
         """The older half of gRPC's registration; the other one names the methods."""
 
-    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Handler]) -> None:
         """Keep the handlers of a service."""
         for name, handler in admitting(handlers).items():
             self._handlers[f"/{service}/{name}"] = handler
 
-    def __getitem__(self, method: str) -> Any:
+    def __getitem__(self, method: str) -> Handler:
         handler = self._handlers.get(method)
         if handler is None or handler.request_streaming:
             raise KeyError(method)

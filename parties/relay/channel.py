@@ -6,15 +6,16 @@ It names a party, not a stream: after the party has come back, the same channel 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import grpc
+from google.protobuf.message import Message
 
 from parties.relay.attachment import Desk, RelayedCall
 from parties.relay.limits import RelayedFailure
 
-Serialize = Callable[[Any], bytes]
-Deserialize = Callable[[bytes], Any]
+Serialize = Callable[[Message], bytes]
+Deserialize = Callable[[bytes], Message]
 
 
 class RelayChannel(grpc.Channel):
@@ -31,30 +32,30 @@ class RelayChannel(grpc.Channel):
         return made
 
     def unary_unary(  # type: ignore[override]
-        self, method: str, request_serializer: Serialize, response_deserializer: Deserialize, **_: Any
+        self, method: str, request_serializer: Serialize, response_deserializer: Deserialize, **_: object
     ) -> _UnaryMethod:
         """One message for one."""
         return _UnaryMethod(self, method, request_serializer, response_deserializer)
 
     def unary_stream(  # type: ignore[override]
-        self, method: str, request_serializer: Serialize, response_deserializer: Deserialize, **_: Any
+        self, method: str, request_serializer: Serialize, response_deserializer: Deserialize, **_: object
     ) -> _StreamMethod:
         """Many messages for one."""
         return _StreamMethod(self, method, request_serializer, response_deserializer)
 
-    def stream_unary(self, *_: Any, **__: Any) -> NoReturn:
+    def stream_unary(self, *_: object, **__: object) -> NoReturn:
         """Not relayed: no agent has such a method."""
         raise NotImplementedError
 
-    def stream_stream(self, *_: Any, **__: Any) -> NoReturn:
+    def stream_stream(self, *_: object, **__: object) -> NoReturn:
         """Not relayed: no agent has such a method."""
         raise NotImplementedError
 
-    def subscribe(self, callback: Any, try_to_connect: bool | None = False) -> NoReturn:
+    def subscribe(self, callback: object, try_to_connect: bool | None = False) -> NoReturn:
         """A relayed channel has no connection of its own to tell about."""
         raise NotImplementedError
 
-    def unsubscribe(self, callback: Any) -> NoReturn:
+    def unsubscribe(self, callback: object) -> NoReturn:
         """See `subscribe`."""
         raise NotImplementedError
 
@@ -79,21 +80,21 @@ class _Method:
         self._serialize = serialize
         self._deserialize = deserialize
 
-    def _call(self, request: Any, timeout: float | None) -> RelayedAnswer:
+    def _call(self, request: Message, timeout: float | None) -> RelayedAnswer:
         call = self._channel.call(self._name, self._serialize(request), timeout)
         return RelayedAnswer(call, self._deserialize)
 
 
 class _StreamMethod(_Method):
-    def __call__(self, request: Any, timeout: float | None = None) -> RelayedAnswer:
+    def __call__(self, request: Message, timeout: float | None = None) -> RelayedAnswer:
         return self._call(request, timeout)
 
 
 class _UnaryMethod(_Method):
-    def __call__(self, request: Any, timeout: float | None = None) -> Any:
+    def __call__(self, request: Message, timeout: float | None = None) -> Message:
         return self._call(request, timeout).result()
 
-    def future(self, request: Any, timeout: float | None = None) -> RelayedAnswer:
+    def future(self, request: Message, timeout: float | None = None) -> RelayedAnswer:
         return self._call(request, timeout)
 
 
@@ -104,10 +105,10 @@ class RelayedAnswer:
         self._call = call
         self._deserialize = deserialize
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Message]:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> Message:
         message = next(self._call)
         try:
             return self._deserialize(message)
@@ -115,7 +116,7 @@ class RelayedAnswer:
             self.cancel()
             raise RelayedFailure.locally(grpc.StatusCode.INTERNAL, "the answer is no message") from error
 
-    def result(self) -> Any:
+    def result(self) -> Message:
         """Wait for the one message that there is."""
         answer = next(self, None)
         if answer is None or next(self, None) is not None:

@@ -17,7 +17,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
 
@@ -29,6 +29,7 @@ from parties.wire.v1 import relay_pb2 as pb
 from parties.wire.v1 import relay_pb2_grpc
 
 FAREWELL_SECONDS = 2.0
+Stream: TypeAlias = Any  # a grpc.aio.StreamStreamCall, whose type does not say how one reads its end
 
 
 @dataclass(slots=True)
@@ -103,7 +104,7 @@ async def _attached_once(
             stream.cancel()
 
 
-async def _greet(stream: Any, party: str) -> None:
+async def _greet(stream: Stream, party: str) -> None:
     try:
         async with asyncio.timeout(GREETING_SECONDS):
             await stream.write(pb.AttachRequest(hello=pb.RelayHello(party=party)))
@@ -118,13 +119,13 @@ async def _greet(stream: Any, party: str) -> None:
         raise Unreachable("the coordinator does not speak as it should")
 
 
-async def _answer_until(stop: asyncio.Event, stream: Any, line: Line, grace_seconds: float) -> None:
+async def _answer_until(stop: asyncio.Event, stream: Stream, line: Line, grace_seconds: float) -> None:
     outbox = Outbox(stream)
     answering = Answering(line.methods, line.caller, outbox.send)
     reading = asyncio.create_task(_read(stream, answering))
     writing = asyncio.create_task(outbox.write())
     stopping = asyncio.create_task(stop.wait())
-    tasks: set[asyncio.Task[Any]] = {reading, writing, stopping}
+    tasks = (reading, writing, stopping)
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if not stopping.done():
@@ -134,8 +135,8 @@ async def _answer_until(stop: asyncio.Event, stream: Any, line: Line, grace_seco
             await _raise_status(stream)
         await _leave(stream, answering, outbox, grace_seconds)
     finally:
-        for task in tasks:
-            task.cancel()
+        for begun in tasks:
+            begun.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await answering.close()
 
@@ -147,7 +148,7 @@ class Outbox:
     call, which is cancelled with its call, must never be that task.
     """
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._frames: asyncio.Queue[pb.AttachRequest] = asyncio.Queue(maxsize=1)
 
@@ -166,13 +167,13 @@ class Outbox:
         await self._frames.join()
 
 
-async def _read(stream: Any, answering: Answering) -> None:
+async def _read(stream: Stream, answering: Answering) -> None:
     while (frame := await stream.read()) is not grpc.aio.EOF:
         if frame is not None:  # gRPC's word for bytes that are no message
             await answering.take(frame)
 
 
-async def _leave(stream: Any, answering: Answering, outbox: Outbox, grace_seconds: float) -> None:
+async def _leave(stream: Stream, answering: Answering, outbox: Outbox, grace_seconds: float) -> None:
     """Finish, and wait for the coordinator to end the stream: a cancelled one could lose its last frames."""
     with contextlib.suppress(TimeoutError, asyncio.InvalidStateError, grpc.RpcError):
         async with asyncio.timeout(grace_seconds + FAREWELL_SECONDS):
@@ -182,7 +183,7 @@ async def _leave(stream: Any, answering: Answering, outbox: Outbox, grace_second
             await stream.code()
 
 
-async def _raise_status(stream: Any) -> None:
+async def _raise_status(stream: Stream) -> None:
     """The end of a stream that was not asked to end is a failure, whatever its status."""
     if await stream.code() is grpc.StatusCode.OK:
         raise Unreachable("the coordinator has ended the stream")

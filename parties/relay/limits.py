@@ -14,7 +14,7 @@ from google.rpc import status_pb2
 
 from localdp.errors import LocalDpError
 from parties.serving import LARGEST_MESSAGE_BYTES
-from parties.status import details
+from parties.status import DETAILS_KEY, details
 
 LARGEST_PAYLOAD_BYTES = (
     LARGEST_MESSAGE_BYTES - 1024
@@ -28,7 +28,6 @@ WINDOW_PARTS = (
 GREETING_SECONDS = 10.0
 STALL_SECONDS = 20.0  # that an answer waits for credit before it is given up
 
-DETAILS_KEY = "grpc-status-details-bin"
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 

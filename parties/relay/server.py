@@ -16,7 +16,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Collection, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import grpc
 
@@ -28,6 +28,7 @@ from parties.relay.channel import RelayChannel
 from parties.relay.service import SERVICE_NAME, RelayService
 from parties.serving import GRACE_SECONDS, Options, start_server
 
+_Result = TypeVar("_Result")
 _START_SECONDS = 30.0
 _NAMED = 5
 # Over one connection: a process that speaks for many parties has one, and a stream for each of them.
@@ -136,7 +137,7 @@ class RelayServer:
             return True
         return False
 
-    def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
+    def _run(self, work: Coroutine[object, object, _Result]) -> _Result:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_START_SECONDS)
 
     def _stop_loop(self) -> None:

@@ -12,13 +12,13 @@ Checked in tests/integration/test_relay.py.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from collections.abc import AsyncIterator, Callable
 
 import grpc
 
 from localdp.errors import InvalidParameter, PolicyRefused, Unreachable
-from parties.identity import may_speak_for, peer_name
+from parties.admission import Registry
+from parties.identity import Context, may_speak_for, peer_name
 from parties.relay.attachment import Attachment, RelayedCall, unattached
 from parties.relay.limits import GREETING_SECONDS, LONGEST_PARTY_NAME
 from parties.status import answering, require_message
@@ -27,8 +27,6 @@ from parties.wire.v1 import relay_pb2_grpc
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["AgentRelayService"].full_name
 MOST_PARTIES = 1 << 16
-
-Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class RelayService(relay_pb2_grpc.AgentRelayServiceServicer):
@@ -39,7 +37,7 @@ class RelayService(relay_pb2_grpc.AgentRelayServiceServicer):
         self._changed = changed
         self._attached: dict[str, Attachment] = {}
 
-    def register(self, server: grpc.aio.Server) -> None:
+    def register(self, server: Registry) -> None:
         """Add the service to a server."""
         relay_pb2_grpc.add_AgentRelayServiceServicer_to_server(self, server)
 
@@ -67,7 +65,7 @@ class RelayService(relay_pb2_grpc.AgentRelayServiceServicer):
             attachment.end("the coordinator is leaving")
 
     @answering
-    async def Attach(self, requests: Any, context: Context) -> None:  # noqa: N802
+    async def Attach(self, requests: AsyncIterator[pb.AttachRequest], context: Context) -> None:  # noqa: N802
         """One agent, until either side goes."""
         attachment = Attachment(await _greeted(context))
         self._put(attachment)
@@ -115,7 +113,7 @@ async def _run(attachment: Attachment, context: Context) -> None:
     reading = asyncio.create_task(_read(attachment, context))
     writing = asyncio.create_task(_write(attachment, context))
     try:
-        ends: set[asyncio.Future[Any]] = {reading, writing, attachment.over}
+        ends: set[asyncio.Future[str] | asyncio.Future[None]] = {reading, writing, attachment.over}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         if attachment.over.done():
             raise Unreachable(attachment.over.result())

@@ -77,7 +77,7 @@ async def upload(
 
     sends = [send(number, *pair) for number, pair in enumerate(zip(channels, feeds, strict=True))]
     _, *outcomes = await together(produce(), *sends)
-    return list(outcomes)
+    return [outcome for outcome in outcomes if outcome is not None]
 
 
 def counted_by(server: str, outcome: int | grpc.RpcError) -> int:

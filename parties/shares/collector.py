@@ -9,7 +9,6 @@ import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
@@ -22,7 +21,7 @@ from localdp.sharing.tiers import people_per_block
 from parties import codec
 from parties.coordinator import CALL_SECONDS, Channels, Peer, RemoteParties
 from parties.identity import Identity
-from parties.repeating import Patience, UnaryCall, answers
+from parties.repeating import Begun, Patience, Response, Stub, UnaryCall, answers
 from parties.shares.messages import holding_from_wire, sums_from_wire
 from parties.wire.v1 import share_server_pb2 as pb
 from parties.wire.v1 import share_server_pb2_grpc
@@ -178,7 +177,7 @@ class RemoteShareServers:
         told = self._of_each(lambda stub, left: stub.Release.future(request, timeout=left))
         return [_sums(name, collection, one) for name, one in zip(self.servers, told, strict=True)]
 
-    def _of_each(self, call: Callable[[Any, float], Any]) -> list[Any]:
+    def _of_each(self, call: Callable[[Stub, float], Begun]) -> list[Response]:
         """The answer of every server; every call of theirs may be sent again."""
         calls = [
             UnaryCall(f"share server {name}", functools.partial(call, stub))

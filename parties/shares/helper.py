@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import grpc
+from google.protobuf.message import Message
 
 from localdp.sharing.binding import Opening
 from localdp.sharing.blame import Blame, answer_of
 from localdp.sharing.blocks import Mask, Octets, Positions, pack_positions
 from localdp.sharing.storage import Holding, Job
+from parties.repeating import Response, Stub
 from parties.shares.messages import (
     holding_from_wire,
     holding_to_wire,
@@ -34,7 +35,7 @@ class RemoteHelper:
         """`blame` takes note of answers that are refused."""
         self.name = name
         self._blame = blame
-        self._stub: Any = share_server_pb2_grpc.ShareServerServiceStub(channel)
+        self._stub: Stub = share_server_pb2_grpc.ShareServerServiceStub(channel)
 
     async def check(
         self, collection: bytes, verify_key: bytes, positions: Positions
@@ -82,7 +83,7 @@ class RemoteHelper:
             await self._call(self._stub.GetHolding, pb.GetHoldingRequest(collection=collection))
         )
 
-    async def _call(self, method: Any, request: Any) -> Any:
+    async def _call(self, method: Stub, request: Message) -> Response:
         try:
             return await method(request, timeout=CALL_SECONDS)
         except grpc.RpcError as failure:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from localdp.sharing.agreement import held_by_all, proposals, require_newest, require_same_set
 from localdp.sharing.blocks import Positions
@@ -113,5 +113,5 @@ class Leading:
         await self._work(lambda: require_same_set(self._server, helper.name, self._name, theirs))
 
 
-async def _awaited(work: Awaitable[Any]) -> Any:
+async def _awaited(work: Awaitable[_Result]) -> _Result:
     return await work

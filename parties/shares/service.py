@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import grpc
+from google.protobuf.message import Message
 
 from localdp.errors import CollectionClosed, InvalidParameter, PolicyRefused
 from localdp.sharing.additive import MOST_SERVERS
@@ -25,7 +26,8 @@ from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Holding
 from localdp.sharing.tiers import sharing_of
 from parties import codec
-from parties.identity import Identity, may_speak_for, peer_name
+from parties.admission import Registry
+from parties.identity import Context, Identity, may_speak_for, peer_name
 from parties.observability.observer import Observer
 from parties.serving import open_aio_channel
 from parties.shares import messages
@@ -46,8 +48,8 @@ MOST_WAITING = 256 << 20  # bytes of all uploads that wait for the rest of their
 BLOCK_BYTES = 1 << 10  # what a block takes in memory, however little is in it
 MOST_CHANNELS = 2 * MOST_SERVERS
 
-Context = grpc.aio.ServicerContext[Any, Any]
 _Result = TypeVar("_Result")
+_Upload = TypeVar("_Upload", bound=Message)
 
 
 class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
@@ -79,7 +81,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         self._warming = Warming(server.name, told)
         self._waiting = 0  # bytes of uploads that are not on their way to the disk yet
 
-    def register(self, server: grpc.aio.Server) -> None:
+    def register(self, server: Registry) -> None:
         """Add the service to a server."""
         share_server_pb2_grpc.add_ShareServerServiceServicer_to_server(self, server)
 
@@ -264,7 +266,9 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
             self._leading.pop(name, None)
         return complete, holding
 
-    async def _stored(self, requests: AsyncIterator[Any], opened: Callable[[Any], ShareBlock]) -> int:
+    async def _stored(
+        self, requests: AsyncIterator[_Upload], opened: Callable[[_Upload], ShareBlock]
+    ) -> int:
         """Store a stream of blocks, synced every few megabytes and at its end."""
         counted, waiting, size = 0, list[ShareBlock](), 0
         try:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Awaitable
+from typing import TypeVar
+
+_Result = TypeVar("_Result")
 
 
-async def together(*work: Coroutine[Any, Any, Any]) -> list[Any]:
+async def together(*work: Awaitable[_Result]) -> list[_Result]:
     """The results, in order."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:

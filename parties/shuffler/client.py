@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.promised import TRILLION
@@ -82,13 +81,14 @@ class RemoteShuffler:
         finally:
             call.cancel()
 
-    def _described(self) -> Any:
+    def _described(self) -> pb.DescribeShufflerResponse:
         method, request = self._stub.DescribeShuffler, pb.DescribeShufflerRequest()
         call = UnaryCall(self._name, lambda seconds: method.future(request, timeout=seconds))
-        return answers([call], self._timeout, self._channels.persistence)[0]
+        told: pb.DescribeShufflerResponse = answers([call], self._timeout, self._channels.persistence)[0]
+        return told
 
 
-def _promise(described: Any) -> Promise:
+def _promise(described: pb.DescribeShufflerResponse) -> Promise:
     """What the shuffler says of itself; where it says nothing it has no limit."""
     return Promise(
         Epsilon(described.epsilon_nanonats),

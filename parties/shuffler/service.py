@@ -12,17 +12,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
-
-import grpc
+from typing import TypeVar
 
 from localdp.accounting.promised import trillionths_above
 from localdp.errors import DeadlineMissed, InvalidParameter, PolicyRefused
 from localdp.oracles.shuffler import Promise, Shuffler
 from localdp.sharing.collection import LONGEST_NAME
 from parties import codec
+from parties.admission import Registry
 from parties.agent.plan import reports_per_part
-from parties.identity import peer_name
+from parties.identity import Context, peer_name
 from parties.observability.observer import Observer
 from parties.status import answering, streaming
 from parties.wire.v1 import shuffler_pb2 as pb
@@ -31,7 +30,6 @@ from parties.wire.v1 import shuffler_pb2_grpc
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ShufflerService"].full_name
 
 _Result = TypeVar("_Result")
-Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class ShufflerService(shuffler_pb2_grpc.ShufflerServiceServicer):
@@ -55,7 +53,7 @@ class ShufflerService(shuffler_pb2_grpc.ShufflerServiceServicer):
         self._observer = observer or Observer("shuffler", name)
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shuffler")
 
-    def register(self, server: grpc.aio.Server) -> None:
+    def register(self, server: Registry) -> None:
         """Add the service to a server."""
         shuffler_pb2_grpc.add_ShufflerServiceServicer_to_server(self, server)
 

@@ -22,9 +22,9 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from google.protobuf.message import Message
 
 from localdp.errors import (
     Busy,
@@ -37,7 +37,7 @@ from localdp.errors import (
 )
 from parties.coordinator import Channels, Peer, Reachable
 from parties.identity import Identity
-from parties.repeating import Patience, UnaryCall, answers
+from parties.repeating import Patience, Response, Stub, UnaryCall, answers
 from parties.shares.peers import SharePeer
 from parties.wire.v1 import witness_pb2 as pb
 from parties.wire.v1 import witness_pb2_grpc
@@ -130,7 +130,7 @@ class RemoteWitness:
             raise InvalidParameter("it has another key than the one that was pinned")
         self.key = key
 
-    def _answer(self, method: Any, request: Any) -> Any:
+    def _answer(self, method: Stub, request: Message) -> Response:
         if self._clock() < self._quiet_until:
             raise Unreachable(f"{self._name} did not answer a moment ago; try again")
         call = UnaryCall(self._name, lambda seconds: method.future(request, timeout=seconds))

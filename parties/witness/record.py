@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -155,7 +154,7 @@ class WitnessRecord:
         ).fetchone()
         return None if row is None else self._kept_of(row)
 
-    def _kept_of(self, row: Any) -> Kept:
+    def _kept_of(self, row: tuple[str, int, bytes, bytes, bytes, bytes, int]) -> Kept:
         """A row, if it is what this witness has signed: a changed one is not."""
         party, entries, link, public_key, signature, countersignature, at = row
         try:

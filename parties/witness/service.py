@@ -11,13 +11,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
-
-import grpc
+from typing import TypeVar
 
 from localdp.errors import InvalidParameter, PolicyRefused
-from parties.admission import Door
-from parties.identity import may_speak_for, peer_name
+from parties.admission import Door, Registry
+from parties.identity import Context, may_speak_for, peer_name
 from parties.observability.observer import Observer
 from parties.revocation import Revocations
 from parties.status import answering
@@ -29,7 +27,6 @@ from parties.witness.record import WitnessRecord
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["WitnessService"].full_name
 
-Context = grpc.aio.ServicerContext[Any, Any]
 _Result = TypeVar("_Result")
 
 
@@ -51,7 +48,7 @@ class WitnessService(witness_pb2_grpc.WitnessServiceServicer):
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="witness")
         self.admit = Door(self._observer, revocations=revocations).admit
 
-    def register(self, server: grpc.aio.Server) -> None:
+    def register(self, server: Registry) -> None:
         """Add the service to a server."""
         witness_pb2_grpc.add_WitnessServiceServicer_to_server(self, server)
 

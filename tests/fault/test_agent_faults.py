@@ -17,6 +17,7 @@ from localdp.errors import DeadlineMissed, InvalidParameter, MalformedReport, Un
 from localdp.oracles.local import LocalOracle
 from localdp.party.party import Party
 from parties import codec
+from parties.admission import Registry
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.coordinator import Peer, RemoteParties
 from parties.wire.v1 import oracle_pb2 as pb
@@ -102,7 +103,7 @@ class Described(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
     def __init__(self, description: pb.DescribeResponse) -> None:
         self._description = description
 
-    def register(self, server: grpc.aio.Server) -> None:
+    def register(self, server: Registry) -> None:
         oracle_pb2_grpc.add_LocalRandomizerOracleServiceServicer_to_server(self, server)
 
     async def Describe(self, request: Any, context: Any) -> pb.DescribeResponse:  # noqa: N802

@@ -12,6 +12,7 @@ from localdp.errors import LocalDpError
 from localdp.party.party import Party, Request
 from localdp.randomizers.definition import Reports
 from parties import codec
+from parties.admission import Registry
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.serving import open_channel
 from parties.status import error_of
@@ -29,7 +30,7 @@ class _Switch(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         self.agents: list[AgentService] = []
         self.cut: str | None = None
 
-    def register(self, server: grpc.aio.Server) -> None:
+    def register(self, server: Registry) -> None:
         oracle_pb2_grpc.add_LocalRandomizerOracleServiceServicer_to_server(self, server)
 
     async def Randomize(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802

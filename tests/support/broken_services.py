@@ -16,6 +16,7 @@ from localdp.errors import BudgetExhausted
 from localdp.party.party import Draw, Request
 from localdp.randomizers.one_bit import OneBitRandomizer
 from parties import codec
+from parties.admission import Registry
 from parties.agent.service import AgentService
 from parties.status import streaming
 from parties.wire.v1 import oracle_pb2 as pb
@@ -26,7 +27,7 @@ from tests.support.broken_holders import BUDGET, LARGEST, PEOPLE, RECORDS, Forge
 class Decoded(AgentService):
     """Gets its requests decoded, and not as bytes: so it can look at them."""
 
-    def register(self, server: grpc.aio.Server) -> None:
+    def register(self, server: Registry) -> None:
         oracle_pb2_grpc.add_LocalRandomizerOracleServiceServicer_to_server(self, server)
 
 
@@ -193,7 +194,7 @@ class ChargesCutOffCalls(Decoded):
 class Bare(AgentService):
     """Served without health, reflection and a limit, by a server that takes garbage for a request."""
 
-    def register(self, server: grpc.aio.Server) -> None:
+    def register(self, server: Registry) -> None:
         handlers: dict[str, Any] = {
             "Describe": grpc.unary_unary_rpc_method_handler(
                 self.Describe, pb.DescribeRequest.FromString, pb.DescribeResponse.SerializeToString

@@ -41,7 +41,8 @@ def party_of(
 
 def told(holder: Party, observer: Observer | None = None, caller: str = "analyst") -> Any:
     """How many people have at least 10, 3, 1, 0.3, 0.1 and 0 nats, or the status."""
-    agent, context = AgentService(holder, {}, observer=observer), Context(caller)
+    agent = AgentService(holder, {}, observer=observer)
+    context: Any = Context(caller)
 
     async def call() -> Any:
         try:

@@ -18,8 +18,9 @@ from localdp.sharing.encoding import Encoding
 from localdp.sharing.prio3.batch.engine import WITHOUT_NUMBA
 from parties import codec
 from parties.agent.plan import wants_compiled
-from parties.agent.service import AgentService, Context
+from parties.agent.service import AgentService
 from parties.agent.work import WorkLimits
+from parties.identity import Context
 from parties.wire.v1 import oracle_pb2 as pb
 from tests.support.callers import Context as Caller
 from tests.support.federations import KEYRING, ONE, collection_of, people, share_servers_of

@@ -92,12 +92,12 @@ def agent_of(ledger: MemoryLedger) -> tuple[AgentService, Observer]:
     return AgentService(party, {}, observer=observer), observer
 
 
-async def asked(agent: AgentService, number: int, query: str, stop: int = 9) -> int:
+async def asked(agent: Any, number: int, query: str, stop: int = 9) -> int:
     """How many reports come; none if the request is refused."""
     request = Request(number.to_bytes(16, "big"), query, OneBitRandomizer(Epsilon.requested(1)))
     message = codec.request_to_wire(request, Cohort(0, stop))
     try:
-        return sum([part.reports async for part in agent.Randomize(message, Context())])
+        return sum([int(part.reports) async for part in agent.Randomize(message, Context())])
     except grpc.aio.AbortError:
         return 0
 
