@@ -19,8 +19,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from localdp.errors import InvalidParameter, LocalDpError, StorageFailed
+
+Data: TypeAlias = dict[str, Any]  # what JSON or TOML hold, before anybody has looked at it
 
 BUSY_SECONDS = 30.0  # how long another process's transaction is waited for
 

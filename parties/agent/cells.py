@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain
+from localdp.domains.columns import ColumnArray
 
 # The last two are what 1 and 0 become in a data frame with missing cells, which makes a column one of floats.
 TRUTHS = {
@@ -67,7 +67,7 @@ class Cells:
         strange = [(at, text) for at, text in texts if not domain.holds(meaning(text, domain))]
         return self.rows_with([at for at, text in strange if not _is_missing(text, domain)])
 
-    def values(self, domain: Domain, missing: object = None) -> NDArray[Any]:
+    def values(self, domain: Domain, missing: object = None) -> ColumnArray:
         """The column in the domain's own type; every cell is in the domain, or empty, and then what `missing` says."""
         meant = [meaning(text, domain) for text in self.distinct]
         if missing is not None:  # what the domain does not hold is empty

@@ -192,8 +192,9 @@ class _Reader:
     def config(self) -> AgentConfig:
         self._refuse_unknown_sections()
         read, share_servers = self._read, self._addresses()
-        rows = read.take("data", "rows", str, "one")
-        if rows not in get_args(Rows):
+        told = read.take("data", "rows", str, "one")
+        rows: Rows | None = next((known for known in get_args(Rows) if known == told), None)
+        if rows is None:
             raise read.wrong("data.rows", f"one of {', '.join(get_args(Rows))}")
         config = AgentConfig(
             name=self._name(),
@@ -203,7 +204,7 @@ class _Reader:
             fixed_order=read.flag("data", "fixed_order"),
             declared=self._schema(),
             budget=read.epsilon("budget", "total"),
-            budget_per_day=read.epsilon("budget", "per_day", None),
+            budget_per_day=read.optional_epsilon("budget", "per_day"),
             policy=self._policy(rows, len(share_servers)),
             most_requests=read.count("policy", "most_requests", 100_000),
             most_requests_of_caller=read.count("policy", "most_requests_of_caller", 25_000),
@@ -238,7 +239,7 @@ class _Reader:
             largest_epsilon=read.epsilon("policy", "largest_epsilon", 1),
             smallest_epsilon=read.epsilon("policy", "smallest_epsilon", "0.0001"),
             shuffler=read.take("policy", "shuffler", str, None),
-            largest_epsilon_shuffled=read.epsilon("policy", "largest_epsilon_shuffled", None),
+            largest_epsilon_shuffled=read.optional_epsilon("policy", "largest_epsilon_shuffled"),
             minimum_cohort=read.count("policy", "minimum_cohort", 1),
             minimum_batch=read.count("policy", "minimum_batch", 2),
             columns=read.names("policy", "columns"),
@@ -305,7 +306,7 @@ class _Reader:
 
     def _colluding(self, servers: int) -> int:
         strictest = max(0, servers - 1)
-        value: int = self._read.take("policy", "colluding_servers", int, strictest)
+        value = self._read.take("policy", "colluding_servers", int, strictest)
         if not 0 <= value <= strictest:
             told = f"of {servers} share servers, 0 to {strictest}"
             raise self._read.wrong("policy.colluding_servers", told)
@@ -327,7 +328,7 @@ class _Reader:
         return dict(table)
 
     def _level(self) -> str:
-        level: str = self._read.take("observe", "log", str, "warning")
+        level = self._read.take("observe", "log", str, "warning")
         if level not in LEVELS:
             raise self._read.wrong("observe.log", f"one of {', '.join(LEVELS)}")
         return level

@@ -20,13 +20,18 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import count, islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.errors import InvalidRecord
 from parties.agent.cells import Cells
+
+if TYPE_CHECKING:
+    from _csv import Reader
+
+    import pyarrow
 
 _AT_ONCE = 256  # rows; what is cut and numbered stays near the processor
 # Begins a last row of our own: no file has a NUL in it, and a quote that was never closed swallows this row.
@@ -54,7 +59,7 @@ class CsvFile:
         self.names = self._header()
         self.end = _END + "," * (len(self.names) - 1)
 
-    def reader(self) -> Any:
+    def reader(self) -> Reader:
         """The standard library's reader of the file, with a last row of our own."""
         return csv.reader(io.StringIO(f"{self.text}\n{self.end}", newline=""))
 
@@ -149,7 +154,7 @@ class ListedColumns:
 class ArrowColumns:
     """Cut by pyarrow."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: pyarrow.Table) -> None:
         self._table = table
         self.rows = int(table.num_rows)
 

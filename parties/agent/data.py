@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,10 @@ from parties.agent.cells import Cells, is_number
 from parties.agent.csv_table import CsvFile, read_columns
 from parties.agent.declared import Declared, Reading, example_of
 from parties.agent.typed_cells import ArrowTable, ListedTable
+
+if TYPE_CHECKING:
+    import pyarrow
+from localdp.domains.columns import ColumnArray
 
 SUFFIXES = (".csv", ".parquet", ".arrow", ".feather")
 _MOST_NAMES = 20  # that a refusal lists
@@ -42,7 +46,7 @@ class Column(Protocol):
         """The rows that say something, and something else than the domain allows."""
         ...
 
-    def values(self, domain: Domain, missing: object = None) -> NDArray[Any]:
+    def values(self, domain: Domain, missing: object = None) -> ColumnArray:
         """The column in the domain's own type, with a value for its empty cells."""
         ...
 
@@ -94,13 +98,13 @@ def load_table(
     )  # also where everybody has one row: nobody is to see a second one come
 
 
-def records_of_table(table: Any, schema: Schema | Declared, name: str = "the table") -> Records:
+def records_of_table(table: pyarrow.Table, schema: Schema | Declared, name: str = "the table") -> Records:
     """The records of an Arrow table that is at hand, one person a row; refusals call it by the name."""
     return _records(ArrowTable(name, table), Declared.of(schema))
 
 
 def records_of_columns(
-    columns: Mapping[str, Any], schema: Schema | Declared, name: str = "the data"
+    columns: Mapping[str, object], schema: Schema | Declared, name: str = "the data"
 ) -> Records:
     """The records of lists and arrays by name, one person a row; refusals call them by the name."""
     declared = Declared.of(schema)
@@ -113,11 +117,11 @@ def _records(table: Table, declared: Declared) -> Records:
     return Records.from_columns(declared.schema, _columns(table, declared))
 
 
-def _columns(table: Table, declared: Declared) -> dict[str, NDArray[Any]]:
+def _columns(table: Table, declared: Declared) -> dict[str, ColumnArray]:
     return {name: _column(table, domain, reading) for name, domain, reading in declared}
 
 
-def _column(table: Table, domain: Domain, reading: Reading) -> NDArray[Any]:
+def _column(table: Table, domain: Domain, reading: Reading) -> ColumnArray:
     """A column in the domain's own type; what is not in the domain is refused."""
     cells = table.cells(reading.column)
     outside = cells.outside(domain)
@@ -137,7 +141,7 @@ def _read(path: Path) -> Table:
     return CsvTable(path) if path.suffix == ".csv" else ArrowTable(str(path), _arrow(path))
 
 
-def _arrow(path: Path) -> Any:
+def _arrow(path: Path) -> pyarrow.Table:
     try:
         from pyarrow import ArrowException, feather, parquet
     except ImportError as error:

@@ -11,11 +11,12 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from google.protobuf.message import Message
 
 from localdp.party.cost import decode_seconds
+from parties.admission import Received
 from parties.agent.plan import Plan
 from parties.agent.scheduler import FairWorker, slot_seconds
 from parties.agent.undecoded import decoded
@@ -69,7 +70,7 @@ class Desk:
         self,
         context: Context,
         request: Message,
-        read: Callable[[Any], tuple[_Asked, Plan]],
+        read: Callable[[Received], tuple[_Asked, Plan]],
     ) -> tuple[_Asked, Plan]:
         """What a message asks for, and the plan of an answer that is within the limits."""
         caller = peer_name(context) or ""

@@ -9,16 +9,14 @@ Checked in tests/unit/parties/agent/test_ledger_entries.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort, Split
 from localdp.errors import InvalidParameter, StorageFailed
-
-Data = dict[str, Any]
+from parties.durable import Data
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +172,7 @@ def _charge_data(charge: Charge) -> Data:
     return data
 
 
-def from_data(kind: str, data: Mapping[str, Any]) -> Content:
+def from_data(kind: str, data: Data) -> Content:
     """What the data say; raises ValueError, KeyError or TypeError where they say nothing of the kind."""
     match kind:
         case "charge":
@@ -210,12 +208,12 @@ def _lineage_data(lineage: Lineage) -> Data:
     }
 
 
-def _lineage_of(data: Mapping[str, Any]) -> Lineage:
+def _lineage_of(data: Data) -> Lineage:
     entries, total = _whole(data["entries"]), _whole(data["total_nanonats"])
     return Lineage(bytes.fromhex(data["identifier"]), entries, bytes.fromhex(data["link"]), total)
 
 
-def _charge_of(data: Mapping[str, Any]) -> Charge:
+def _charge_of(data: Data) -> Charge:
     part = data.get("split")
     split = (
         Split(bytes.fromhex(part["seed"]), _whole(part["parts"]), _whole(part["part"])) if part else None

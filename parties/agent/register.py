@@ -13,10 +13,9 @@ Checked in tests/unit/parties/agent/test_register.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -25,10 +24,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from localdp.errors import InvalidParameter
 from localdp.framing import digest
 from parties.agent.chain import FIRST_LINK, Chain, storage_errors
-from parties.agent.entries import CHARGE, Data, Entry, from_data, to_bytes, to_data
+from parties.agent.entries import CHARGE, Entry, from_data, to_bytes, to_data
 from parties.agent.mark import MarkFile, mark_path
 from parties.agent.opening import no_ledger, open_to_read
 from parties.agent.upgrade import old_link
+from parties.durable import Data
 
 FORMAT = "localdp register v2"
 FIRST_FORMAT = "localdp register v1"
@@ -56,7 +56,7 @@ def entry_data(entry: Entry) -> Data:
     }
 
 
-def export(party: str, entries: Iterable[Entry], signer: Ed25519PrivateKey) -> dict[str, Any]:
+def export(party: str, entries: Iterable[Entry], signer: Ed25519PrivateKey) -> Data:
     """The signed register."""
     listed: list[Data] = []
     link = head = FIRST_LINK
@@ -75,7 +75,7 @@ def export(party: str, entries: Iterable[Entry], signer: Ed25519PrivateKey) -> d
     }
 
 
-def verify(document: dict[str, Any], public_key: bytes) -> int:
+def verify(document: Data, public_key: bytes) -> int:
     """Check a register against a public key known from elsewhere; returns how many entries it has."""
     try:
         return _verified(document, public_key)
@@ -87,7 +87,7 @@ def verify(document: dict[str, Any], public_key: bytes) -> int:
         raise InvalidParameter(f"this is not a register ({type(error).__name__})") from None
 
 
-def _verified(document: dict[str, Any], public_key: bytes) -> int:
+def _verified(document: Data, public_key: bytes) -> int:
     version, entries = document["format"], document["entries"]
     if version not in (FORMAT, FIRST_FORMAT) or document["public_key"] != public_key.hex():
         raise InvalidParameter("this is not a register of this version and of this key")
@@ -111,7 +111,7 @@ def _last(entries: list[Data], stated: Callable[[Data, int, bytes], Data]) -> by
     return link
 
 
-def _stated(data: Mapping[str, Any], number: int, before: bytes) -> Data:
+def _stated(data: Data, number: int, before: bytes) -> Data:
     """The entry that follows, if the data say the truth."""
     entry = Entry(number, data["written_at"], from_data(data["kind"], data), b"")
     return {**entry_data(entry), _CHAIN: _link(before, entry).hex()}
@@ -126,7 +126,7 @@ def _signed(party: str, entries: int, last: bytes, head: bytes) -> bytes:
     return digest(FORMAT.encode(), party.encode(), b"%d" % entries, last, head)
 
 
-def _stated_first(data: Mapping[str, Any], number: int, before: bytes) -> Data:
+def _stated_first(data: Data, number: int, before: bytes) -> Data:
     """The same in the first version, which had charges alone, before there were epochs."""
     charge, stamp = from_data(CHARGE, {**data, "epoch": 0}), data["charged_at"]
     shown = entry_data(Entry(number, stamp, charge, b""))

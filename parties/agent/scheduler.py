@@ -87,18 +87,18 @@ class _Job:
     """What the worker is to do, and who waits for it."""
 
     caller: str
-    work: Callable[[], Any]
+    work: Callable[[], object]
     slot: float | None  # None: reading a new call
     gone: Callable[[], bool]
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
 
-    def end(self, result: Any, error: Exception | None) -> None:
+    def end(self, result: object, error: Exception | None) -> None:
         """Tell whoever waits, on its own thread; there may be nobody any more."""
         with contextlib.suppress(RuntimeError):  # the loop is closed
             self.loop.call_soon_threadsafe(self._end, result, error)
 
-    def _end(self, result: Any, error: Exception | None) -> None:
+    def _end(self, result: object, error: Exception | None) -> None:
         if self.future.done():
             return
         if error is None:
@@ -191,7 +191,7 @@ class FairWorker:
             self._ready.wait_for(lambda: self._closed or bool(self._turns))
             return None if self._closed else self._turns.take()
 
-    def _done(self, job: _Job) -> tuple[Any, Exception | None]:
+    def _done(self, job: _Job) -> tuple[object, Exception | None]:
         """The outcome, once its slot is over: a refusal takes as long as an answer."""
         began, result, error = self._clock(), None, None
         try:

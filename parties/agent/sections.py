@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter
+from parties.durable import Data
 
 _EXAMPLES = {  # of what has no default
     ("data", "path"): 'path = "patients.csv"',
@@ -20,18 +21,20 @@ _EXAMPLES = {  # of what has no default
     ("tls", "directory"): 'directory = "keys/north"',
     ("witness", "address"): 'address = "witness.example:7300"',
 }
+_Kind = TypeVar("_Kind")
+_Default = TypeVar("_Default")
 _ADDRESS = re.compile(r"[^\s/]+:[0-9]{1,5}")
 
 
 class Sections:
     """The tables of a TOML file."""
 
-    def __init__(self, path: Path, table: dict[str, Any]) -> None:
+    def __init__(self, path: Path, table: Data) -> None:
         self.path = path
         self.table = table
         self._known: dict[str, list[str]] = {}  # what was looked for, by section
 
-    def take(self, section: str, key: str, kind: type[Any], *default: Any) -> Any:
+    def take(self, section: str, key: str, kind: type[_Kind], *default: _Default) -> _Kind | _Default:
         """A value of a kind, or its default; what has none is missed."""
         table = self.table.get(section, {})
         if not isinstance(table, dict):
@@ -46,18 +49,23 @@ class Sections:
             raise self.wrong(f"{section}.{key}", f"expected {kind.__name__}")
         return value
 
-    def missing(self, section: str, key: str, table: dict[str, Any]) -> InvalidParameter:
+    def missing(self, section: str, key: str, table: Data) -> InvalidParameter:
         """The refusal of a key that has to be there."""
         for other in table:  # is it there under another name?
             if meant := suggestion(other, [key]):
                 return self.wrong(f"{section}.{other}", f"unknown{meant}")
         return self.wrong(f"{section}.{key}", f"missing; write {_EXAMPLES[section, key]} under [{section}]")
 
-    def epsilon(self, section: str, key: str, *default: Any) -> Any:
-        """An epsilon, or none where that is the default."""
-        value = self.take(section, key, object, *default)
-        if value is None:
-            return None
+    def epsilon(self, section: str, key: str, *default: float | str) -> Epsilon:
+        """An epsilon."""
+        return self._epsilon(section, key, self.take(section, key, object, *default))
+
+    def optional_epsilon(self, section: str, key: str) -> Epsilon | None:
+        """An epsilon, or none."""
+        value = self.take(section, key, object, None)
+        return None if value is None else self._epsilon(section, key, value)
+
+    def _epsilon(self, section: str, key: str, value: object) -> Epsilon:
         try:
             return Epsilon.requested(value if isinstance(value, int | float | str) else str(value))
         except InvalidParameter as error:
@@ -65,14 +73,14 @@ class Sections:
 
     def count(self, section: str, key: str, default: int) -> int:
         """A whole number from 1 on."""
-        value: int = self.take(section, key, int, default)
+        value = self.take(section, key, int, default)
         if not 1 <= value <= 1 << 32:
             raise self.wrong(f"{section}.{key}", "a whole number from 1 on")
         return value
 
     def number(self, section: str, key: str, default: float, most: float) -> float:
         """A number from 0 to `most`."""
-        value: float = self.take(section, key, object, default)
+        value = self.take(section, key, object, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
             raise self.wrong(f"{section}.{key}", f"a number from 0 to {most:g}")
         return float(value)
@@ -97,7 +105,7 @@ class Sections:
 
     def address(self, section: str, key: str, *default: str | None) -> str | None:
         """A host and a port."""
-        value: str | None = self.take(section, key, str, *default)
+        value = self.take(section, key, str, *default)
         if value is not None and not _ADDRESS.fullmatch(value):
             raise self.wrong(f"{section}.{key}", "a host and a port, such as 127.0.0.1:7000")
         return value

@@ -19,8 +19,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,12 @@ from numpy.typing import NDArray
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain
 from localdp.errors import InvalidRecord
 from parties.agent.cells import Cells
+
+if TYPE_CHECKING:
+    import pyarrow
+from localdp.domains.columns import ColumnArray
+
+Content: TypeAlias = ColumnArray | list[Any]
 
 _NULLS = ("NAType", "NaTType")  # what pandas calls them, which is not imported for this
 
@@ -37,7 +44,7 @@ class TypedCells:
     """One column: in which rows something stands, and what."""
 
     present: NDArray[np.bool_]
-    content: NDArray[Any] | list[Any]  # of those rows
+    content: Content  # of those rows
     labels: bool  # numbers and truths of a category are labels, and not positions
 
     def empty(self, domain: Domain | None) -> NDArray[np.int64]:
@@ -48,14 +55,14 @@ class TypedCells:
         """The rows that say something, and something else than the domain allows."""
         return np.flatnonzero(self.present)[~_inside(self._meant(domain), domain)]
 
-    def values(self, domain: Domain, missing: object = None) -> NDArray[Any]:
+    def values(self, domain: Domain, missing: object = None) -> ColumnArray:
         """The column in the domain's own type; every cell is in the domain, or empty, and then what `missing` says."""
         meant = self._meant(domain)
         if _are_floats(meant) and not isinstance(domain, RealDomain):
             meant = np.asarray(meant).astype(np.int64)
         if self.present.all():
             return domain.check(meant)
-        whole: NDArray[Any] = np.repeat(domain.check([missing]), len(self.present))
+        whole: ColumnArray = np.repeat(domain.check([missing]), len(self.present))
         whole[self.present] = domain.check(meant)
         return whole
 
@@ -67,7 +74,7 @@ class TypedCells:
         places[appearance] = np.arange(len(names))
         return [str(one) for one in names[appearance]], places[codes]
 
-    def _meant(self, domain: Domain) -> NDArray[Any] | list[Any]:
+    def _meant(self, domain: Domain) -> Content:
         objects = isinstance(self.content, list) or self.content.dtype == object
         if isinstance(domain, CategoryDomain):
             if objects or not self.labels:
@@ -82,7 +89,7 @@ class TypedCells:
 class ArrowTable:
     """An Arrow table: its columns have types, and some of them can be read as others."""
 
-    def __init__(self, name: str, table: Any) -> None:
+    def __init__(self, name: str, table: pyarrow.Table) -> None:
         self.name = name
         self._table = table
         self._read: dict[str, Cells | TypedCells] = {}
@@ -103,7 +110,7 @@ class ArrowTable:
 class ListedTable:
     """Lists and arrays by name; only the wanted ones are looked at."""
 
-    def __init__(self, name: str, columns: Mapping[str, Any], wanted: Iterable[str]) -> None:
+    def __init__(self, name: str, columns: Mapping[str, object], wanted: Iterable[str]) -> None:
         self.name = name
         self.column_names = [str(one) for one in columns]
         self._columns = {one: _values(one, columns[one]) for one in wanted if one in columns}
@@ -126,7 +133,7 @@ class ListedTable:
         return TypedCells(~np.array(null, np.bool_), content, labels=False)
 
 
-def _values(name: str, values: Any) -> NDArray[Any] | list[Any]:
+def _values(name: str, values: object) -> Content:
     """An array of numbers or truths as it is; everything else, also an array with a mask, as a list."""
     if type(values) is np.ndarray and values.ndim != 1:
         raise InvalidRecord(f"column {name!r}: expected one dimension, got {values.ndim}")
@@ -149,7 +156,7 @@ def _texts(texts: Iterable[str]) -> Cells:
     return Cells(list(numbers), codes)
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(kind: pyarrow.DataType) -> bool:
     from pyarrow import types
 
     if types.is_dictionary(kind):
@@ -157,14 +164,14 @@ def _is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _arrow_cells(chunks: Any) -> TypedCells:
+def _arrow_cells(chunks: pyarrow.ChunkedArray) -> TypedCells:
     from pyarrow import compute
 
     present = ~compute.is_null(chunks, nan_is_null=True).to_numpy()
     return TypedCells(present, chunks.filter(present).to_numpy(), labels=True)
 
 
-def _arrow_texts(chunks: Any) -> Cells:
+def _arrow_texts(chunks: pyarrow.ChunkedArray) -> Cells:
     """The texts of an Arrow column; a null is the empty text."""
     import pyarrow
 
@@ -172,7 +179,7 @@ def _arrow_texts(chunks: Any) -> Cells:
     return Cells(encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64))
 
 
-def _inside(values: NDArray[Any] | list[Any], domain: Domain) -> NDArray[np.bool_]:
+def _inside(values: Content, domain: Domain) -> NDArray[np.bool_]:
     if isinstance(values, np.ndarray):
         if values.dtype.kind in domain.array_kinds:
             return domain.inside(values)
@@ -185,18 +192,18 @@ def _inside(values: NDArray[Any] | list[Any], domain: Domain) -> NDArray[np.bool
     return np.fromiter((domain.holds(value) for value in values), np.bool_, len(values))
 
 
-def _are_floats(values: NDArray[Any] | list[Any]) -> bool:
+def _are_floats(values: Content) -> bool:
     return isinstance(values, np.ndarray) and values.dtype.kind == "f"
 
 
-def _positions(values: NDArray[Any], domain: CategoryDomain) -> NDArray[np.int64]:
+def _positions(values: ColumnArray, domain: CategoryDomain) -> NDArray[np.int64]:
     """The positions of the labels that numbers or truths are written as; -1 where there is none."""
     distinct, codes = np.unique(values, return_inverse=True)
     places = [domain.code(_label(value, domain)) for value in distinct]
     return np.array([-1 if place is None else place for place in places], np.int64)[codes]
 
 
-def _label(value: Any, domain: CategoryDomain) -> str:
+def _label(value: np.generic, domain: CategoryDomain) -> str:
     """The label that a number or a truth is written as: 7 with missing cells beside it is 7.0 in a data frame."""
     text = str(value)
     if not domain.holds(text):
@@ -207,7 +214,7 @@ def _label(value: Any, domain: CategoryDomain) -> str:
     return text
 
 
-def _number(value: Any, kind: type[int] | type[float]) -> object:
+def _number(value: Decimal | float | str, kind: type[int] | type[float]) -> object:
     """The number that a decimal or a float means."""
     if isinstance(value, str | bool):
         return value
