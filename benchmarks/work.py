@@ -34,7 +34,7 @@ from localdp.sharing.prio3_tier import Prio3Tier
 from parties import codec
 from parties.agent.answers import Keeping, KeptAnswers
 from parties.agent.ledger import SqliteLedger
-from parties.agent.plan import Plan, randomize_plan, share_plan
+from parties.agent.plan import WorkPlan, randomize_plan, share_plan
 from parties.agent.work import WorkLimits
 from parties.agent.yardstick import slowness
 
@@ -112,7 +112,7 @@ class Bench:
     def _reported(self, randomizer: LocalRandomizer, draw: Draw, part: Cohort) -> bytes:
         return self.kept.reports(_new(draw), randomizer, part, "")
 
-    def _parts(self, plan: Plan) -> Iterator[Cohort]:
+    def _parts(self, plan: WorkPlan) -> Iterator[Cohort]:
         yield Cohort(0, 1, plan.cohort.split)
         if plan.people > 1:
             yield Cohort(0, plan.people, plan.cohort.split)

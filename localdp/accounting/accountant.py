@@ -29,7 +29,7 @@ from fractions import Fraction
 from localdp.accounting import composition, renyi
 from localdp.accounting.convolution import heterogeneous_above
 from localdp.accounting.epsilon import NANONATS_PER_NAT, Epsilon
-from localdp.accounting.events import Event, exact_delta, merged, slack
+from localdp.accounting.events import PrivacyEvent, exact_delta, merged, slack
 from localdp.accounting.optimal import homogeneous
 from localdp.errors import InvalidParameter
 
@@ -58,17 +58,17 @@ class Bound:
     method: Method
 
 
-def _optimal(events: Sequence[Event], left: Fraction) -> Epsilon | None:
+def _optimal(events: Sequence[PrivacyEvent], left: Fraction) -> Epsilon | None:
     uses = merged(events)
     bracket = homogeneous(*uses[0], left) if len(uses) == 1 else None
     return bracket.high if bracket else None
 
 
-def _convolution(events: Sequence[Event], left: Fraction) -> Epsilon | None:
+def _convolution(events: Sequence[PrivacyEvent], left: Fraction) -> Epsilon | None:
     return heterogeneous_above(events, left) if len(merged(events)) > 1 else None
 
 
-_METHODS: Mapping[Method, Callable[[Sequence[Event], Fraction], Epsilon | None]] = {
+_METHODS: Mapping[Method, Callable[[Sequence[PrivacyEvent], Fraction], Epsilon | None]] = {
     Method.BASIC: lambda events, _: composition.basic(events),
     Method.ADVANCED: composition.advanced,
     Method.ADVANCED_TIGHT: composition.advanced_tight,
@@ -79,7 +79,9 @@ _METHODS: Mapping[Method, Callable[[Sequence[Event], Fraction], Epsilon | None]]
 }
 
 
-def bounds(events: Sequence[Event], delta: Delta, methods: Sequence[Method] = tuple(Method)) -> list[Bound]:
+def bounds(
+    events: Sequence[PrivacyEvent], delta: Delta, methods: Sequence[Method] = tuple(Method)
+) -> list[Bound]:
     """What each of the methods says, where it says anything."""
     asked = exact_delta(delta)
     left = slack(events, asked)
@@ -87,12 +89,12 @@ def bounds(events: Sequence[Event], delta: Delta, methods: Sequence[Method] = tu
     return [Bound(epsilon, asked, method) for method, epsilon in said if epsilon is not None]
 
 
-def total_epsilon(events: Sequence[Event], delta: Delta = 0) -> Bound:
+def total_epsilon(events: Sequence[PrivacyEvent], delta: Delta = 0) -> Bound:
     """The smallest valid bound; of equal ones the simplest."""
     return min(bounds(events, delta), key=lambda bound: bound.epsilon)
 
 
-def parallel_epsilon(groups: Sequence[Sequence[Event]], delta: Delta = 0) -> Bound:
+def parallel_epsilon(groups: Sequence[Sequence[PrivacyEvent]], delta: Delta = 0) -> Bound:
     """The bound when each group of events concerns other people, whoever they are: the largest of the totals."""
     totals = [total_epsilon(events, delta) for events in groups]
     return max(
@@ -109,7 +111,7 @@ def largest_epsilon_each(
     low, high = 0, _LARGEST_EACH.nanonats
     while low < high:
         middle = (low + high + 1) // 2
-        spent = bounds([Event(Epsilon(middle), count)], delta, methods)
+        spent = bounds([PrivacyEvent(Epsilon(middle), count)], delta, methods)
         affordable = any(bound.epsilon <= total for bound in spent)
         low, high = (middle, high) if affordable else (low, middle - 1)
     return Epsilon(low)

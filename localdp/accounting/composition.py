@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.events import Event, merged
+from localdp.accounting.events import PrivacyEvent, merged
 from localdp.accounting.outward import (
     LARGEST_EXPONENT,
     epsilon_above,
@@ -41,7 +41,7 @@ LARGEST_DELTA_OF_COROLLARY = Fraction(7, 8)
 _MEAN_IS_EPSILON_BEYOND = 64  # nats; tanh(32) is 1 to 27 digits
 
 
-def basic(events: Sequence[Event]) -> Epsilon:
+def basic(events: Sequence[PrivacyEvent]) -> Epsilon:
     """Theorems 3.14 and 3.16: the sum, whatever delta."""
     return sum((epsilon * count for epsilon, count in merged(events)), Epsilon(0))
 
@@ -58,20 +58,20 @@ def tight_mean(epsilon: Epsilon) -> Fraction:
     return epsilon.exact * (1 - 2 / (exp_above(epsilon.exact) + 1))
 
 
-def advanced(events: Sequence[Event], slack: Fraction) -> Epsilon | None:
+def advanced(events: Sequence[PrivacyEvent], slack: Fraction) -> Epsilon | None:
     """Theorem 3.20 as in the book, with delta' = slack; None where it says nothing."""
     if any(epsilon.exact > LARGEST_EXPONENT for epsilon, _ in merged(events)):
         return None
     return _deviation_and_mean(events, slack, book_mean)
 
 
-def advanced_tight(events: Sequence[Event], slack: Fraction) -> Epsilon | None:
+def advanced_tight(events: Sequence[PrivacyEvent], slack: Fraction) -> Epsilon | None:
     """Theorem 3.20 with the mean loss of randomized response; None where it says nothing."""
     return _deviation_and_mean(events, slack, tight_mean)
 
 
 def _deviation_and_mean(
-    events: Sequence[Event], slack: Fraction, mean: Callable[[Epsilon], Fraction]
+    events: Sequence[PrivacyEvent], slack: Fraction, mean: Callable[[Epsilon], Fraction]
 ) -> Epsilon | None:
     if slack <= 0:
         return None

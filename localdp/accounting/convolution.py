@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.binomial_window import BinomialWindow, binomial_window, fits
 from localdp.accounting.epsilon import NANONATS_PER_NAT, Epsilon
-from localdp.accounting.events import Event, merged
+from localdp.accounting.events import PrivacyEvent, merged
 from localdp.accounting.optimal import Bracket, cut_bits
 
 Masses = NDArray[np.float64]
@@ -75,7 +75,7 @@ class _Plan:
         return self.delta * 2.0**-48 / len(self.windows)
 
 
-def heterogeneous(events: Sequence[Event], delta: Fraction) -> Bracket | None:
+def heterogeneous(events: Sequence[PrivacyEvent], delta: Fraction) -> Bracket | None:
     """Bounds on the optimal total of the pure parts of the events at delta; None when that is too large to compute."""
     plan = _planned(merged(events), delta)
     if plan is None:
@@ -85,7 +85,7 @@ def heterogeneous(events: Sequence[Event], delta: Fraction) -> Bracket | None:
     return Bracket(Epsilon(max(0, low - 1)), Epsilon(high))
 
 
-def heterogeneous_above(events: Sequence[Event], delta: Fraction) -> Epsilon | None:
+def heterogeneous_above(events: Sequence[PrivacyEvent], delta: Fraction) -> Epsilon | None:
     """The upper end of `heterogeneous` alone, in half the time."""
     plan = _planned(merged(events), delta)
     return None if plan is None else Epsilon(_high(plan))

@@ -1,6 +1,6 @@
 """What was spent, as data: uses of (epsilon, delta)-differentially private mechanisms (Definition 2.4).
 
-An `Event` says that mechanisms with one and the same guarantee were used `count` times on the same person.  It knows
+An `PrivacyEvent` says that mechanisms with one and the same guarantee were used `count` times on the same person.  It knows
 nothing of how guarantees add up; `composition`, `renyi`, `optimal` and `convolution` interpret a sequence of events, and
 `accountant` takes the best of them.  Epsilons are in nats, for replace-one neighbours, of a single use.
 
@@ -45,7 +45,7 @@ def exact_delta(value: Fraction | Decimal | float | str) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class PrivacyEvent:
     """`count` uses of mechanisms that are (epsilon, delta)-differentially private each."""
 
     epsilon: Epsilon  # of one use, in nats, replace-one neighbours
@@ -67,7 +67,7 @@ class Event:
             raise InvalidParameter("the delta of a mechanism is a rational, at least 0 and less than 1")
 
 
-def merged(events: Sequence[Event]) -> tuple[tuple[Epsilon, int], ...]:
+def merged(events: Sequence[PrivacyEvent]) -> tuple[tuple[Epsilon, int], ...]:
     """The distinct positive epsilons with how often each was used, smallest first."""
     counts: dict[Epsilon, int] = {}
     for event in events:
@@ -76,12 +76,12 @@ def merged(events: Sequence[Event]) -> tuple[tuple[Epsilon, int], ...]:
     return tuple(sorted(counts.items()))
 
 
-def sum_of_deltas(events: Sequence[Event]) -> Fraction:
+def sum_of_deltas(events: Sequence[PrivacyEvent]) -> Fraction:
     """The delta of Theorem 3.16."""
     return sum((event.delta * event.count for event in events), Fraction(0))
 
 
-def slack(events: Sequence[Event], delta: Fraction) -> Fraction:
+def slack(events: Sequence[PrivacyEvent], delta: Fraction) -> Fraction:
     """What is left of delta for the randomized responses; refused when the mechanisms need more than all of it."""
     additive = delta - sum_of_deltas(events)
     if all(event.delta == 0 for event in events):

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.composition import tight_mean
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.events import Event, merged
+from localdp.accounting.events import PrivacyEvent, merged
 from localdp.accounting.outward import epsilon_above, exp_above, exp_below, log_above, log_below
 
 Orders = NDArray[np.float64]  # values of s = order - 1
@@ -34,7 +34,7 @@ _SMALLEST, _LARGEST = 2.0**-20, 2.0**80
 _ORDER_BITS = 40
 
 
-def rho_of(events: Sequence[Event]) -> Fraction:
+def rho_of(events: Sequence[PrivacyEvent]) -> Fraction:
     """At least the smallest rho for which the pure parts of the events are rho-zCDP together."""
     return sum((count * tight_mean(epsilon) for epsilon, count in merged(events)), Fraction(0))
 
@@ -50,13 +50,13 @@ def epsilon_of_divergence(divergence: Fraction, order: Fraction, delta: Fraction
     return divergence + log_above(1 / (delta * order)) / above_one - log_below(order / above_one)
 
 
-def concentrated(events: Sequence[Event], slack: Fraction) -> Epsilon | None:
+def concentrated(events: Sequence[PrivacyEvent], slack: Fraction) -> Epsilon | None:
     """The bound through zero-concentrated privacy at delta = slack; None where it says nothing."""
     rho = rho_of(events)
     return _smallest(lambda s: rho * (1 + s), lambda s: float(rho) * (1 + s), slack)
 
 
-def renyi(events: Sequence[Event], slack: Fraction) -> Epsilon | None:
+def renyi(events: Sequence[PrivacyEvent], slack: Fraction) -> Epsilon | None:
     """The bound through the exact Renyi curve of randomized response; None where it says nothing."""
     uses = merged(events)
 

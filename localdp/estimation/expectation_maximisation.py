@@ -91,7 +91,7 @@ class WindowChannel:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Distribution:
+class BucketDistribution:
     """An estimated distribution over equal buckets of [0, 1]; its masses are not negative and add up to 1."""
 
     masses: Floats
@@ -136,7 +136,7 @@ def maximise_likelihood(
     smoothing: bool = True,
     least_gain: float = LEAST_GAIN,
     most_iterations: int = MOST_ITERATIONS,
-) -> Distribution:
+) -> BucketDistribution:
     """The distribution under which the output counts are (nearly) most likely."""
     masses = np.full(channel.inputs, 1.0 / channel.inputs)
     predicted = channel.forward(masses)
@@ -148,7 +148,7 @@ def maximise_likelihood(
         predicted = channel.forward(masses)
         reached = _log_likelihood(counts, predicted)
         likelihood, gain, iterations = reached, reached - likelihood, iterations + 1
-    return Distribution(masses, reports, iterations, likelihood)
+    return BucketDistribution(masses, reports, iterations, likelihood)
 
 
 def _checked_total(counts: Integers, predicted: Floats) -> int:

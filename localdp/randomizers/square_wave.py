@@ -23,7 +23,11 @@ from fractions import Fraction
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.estimation.expectation_maximisation import Distribution, WindowChannel, maximise_likelihood
+from localdp.estimation.expectation_maximisation import (
+    BucketDistribution,
+    WindowChannel,
+    maximise_likelihood,
+)
 from localdp.randomizers.definition import Estimate, Reports, Tally, Values
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.mean_estimates import debiased_moments, power_sums_of_counts
@@ -105,7 +109,7 @@ class SquareWave:
         inside = outside + self.window.excess
         return WindowChannel(self.buckets, self.window.width, float(inside), float(outside))
 
-    def estimate(self, tally: Tally, *, smoothing: bool = True) -> Distribution:
+    def estimate(self, tally: Tally, *, smoothing: bool = True) -> BucketDistribution:
         """The distribution over the buckets: smoothed (EMS), or plain maximum likelihood (EM)."""
         require_own(tally, self)
         return maximise_likelihood(tally.sums, self.channel, smoothing=smoothing)

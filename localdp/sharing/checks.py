@@ -15,7 +15,7 @@ import numpy as np
 
 from localdp.errors import ShareMismatch
 from localdp.sharing.blocks import CheckState, Octets, Positions
-from localdp.sharing.task import Task
+from localdp.sharing.task import CollectionTask
 
 _MOST = 16
 
@@ -37,13 +37,13 @@ class Checks:
     def __init__(self) -> None:
         self._checked: dict[_Name, Checked] = {}
 
-    def begin(self, task: Task, positions: Positions) -> Checked:
+    def begin(self, task: CollectionTask, positions: Positions) -> Checked:
         """Compute a block, and remember it."""
         checked = Checked(positions, *task.checker.init(task.rows_of(positions)))
         self._remember(task, checked)
         return checked
 
-    def recall(self, task: Task, positions: Positions) -> Checked:
+    def recall(self, task: CollectionTask, positions: Positions) -> Checked:
         """A block as it was computed, now or before."""
         checked = self._checked.get(_name(task, positions))
         if checked is None or not _same(checked.positions, positions):
@@ -52,7 +52,7 @@ class Checks:
             checked = self.begin(task, positions)
         return checked
 
-    def drop(self, task: Task, positions: Positions) -> None:
+    def drop(self, task: CollectionTask, positions: Positions) -> None:
         """The block is decided."""
         self._checked.pop(_name(task, positions), None)
 
@@ -60,7 +60,7 @@ class Checks:
         """Nothing of this collection is on its way any more."""
         self._checked = {name: checked for name, checked in self._checked.items() if name[0] != collection}
 
-    def _remember(self, task: Task, checked: Checked) -> None:
+    def _remember(self, task: CollectionTask, checked: Checked) -> None:
         while len(self._checked) >= _MOST:
             del self._checked[next(iter(self._checked))]
         self._checked[_name(task, checked.positions)] = checked
@@ -70,5 +70,5 @@ def _same(one: Positions, other: Positions) -> bool:
     return one is other or np.array_equal(one, other)
 
 
-def _name(task: Task, positions: Positions) -> _Name:
+def _name(task: CollectionTask, positions: Positions) -> _Name:
     return task.collection.digest, int(positions[0]), len(positions)

@@ -19,8 +19,8 @@ from localdp.sharing.history import NOTHING_RELEASED
 from localdp.sharing.sealing import SealingKey
 from localdp.sharing.server_policy import ServerPolicy
 from localdp.sharing.signatures import WitnessKey
-from localdp.sharing.storage import Kept, MemoryStorage, Storage
-from localdp.sharing.task import Task
+from localdp.sharing.storage import KeptCollection, MemoryStorage, ShareStorage
+from localdp.sharing.task import CollectionTask
 from localdp.sharing.vault import Vault
 
 
@@ -35,7 +35,7 @@ class ServerMemory:
         self,
         name: str,
         vault: Vault,
-        storage: Storage | None = None,
+        storage: ShareStorage | None = None,
         *,
         policy: ServerPolicy | None = None,
         clock: Callable[[], float] = _no_time,
@@ -55,7 +55,7 @@ class ServerMemory:
         self._witness = WitnessKey.derived(vault.witness)
         self._sealings = self._keys_in_use()
 
-    def _remembered(self) -> dict[bytes, Task]:
+    def _remembered(self) -> dict[bytes, CollectionTask]:
         """The collections in progress; none, if not everything that was released is on record."""
         self._finish(self._vault.collections())
         if not self._knows_history():
@@ -124,7 +124,7 @@ class ServerMemory:
         self._require_bound(collection)
         self.expire()
         self._policy.require(collection, self._clock(), len(self._tasks))
-        task = self._task_of(Kept(collection, owner))
+        task = self._task_of(KeptCollection(collection, owner))
         self._policy.require_room(self._bytes_held() + task.bytes_held)
         self._vault.make(collection.digest)
         self._storage.open(collection, owner)
@@ -189,10 +189,10 @@ class ServerMemory:
         """The key of this server that a collection names."""
         return self._sealings[collection.keys[collection.number_of(self.name)]]
 
-    def _task_of(self, kept: Kept) -> Task:
-        return Task(kept, self._storage, kept.collection.number_of(self.name))
+    def _task_of(self, kept: KeptCollection) -> CollectionTask:
+        return CollectionTask(kept, self._storage, kept.collection.number_of(self.name))
 
-    def _task(self, collection: bytes) -> Task:
+    def _task(self, collection: bytes) -> CollectionTask:
         task = self._tasks.get(collection)
         if task is None:
             raise UnknownCollection("this share server has not opened that collection, or it has ended")

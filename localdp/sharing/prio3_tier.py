@@ -39,7 +39,7 @@ from localdp.randomness.source import RandomSource
 from localdp.sharing.blocks import Mask, Octets, Rows
 from localdp.sharing.collection import Collection
 from localdp.sharing.encoding import Encoding
-from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
+from localdp.sharing.prio3 import Count, HistogramCircuit, MultihotCountVec, Prio3, Sum, SumVec
 from localdp.sharing.prio3.batch.engine import is_ready, is_under_way, warm_up, warm_up_later
 from localdp.sharing.prio3.batch.role import Tell
 from localdp.sharing.prio3.batch.sharding import BlockSharder
@@ -67,7 +67,7 @@ def circuit_of(encoding: Encoding) -> AnyCircuit:
         case "sum":
             return Sum(bound)
         case "histogram":
-            return Histogram(length, isqrt(length))
+            return HistogramCircuit(length, isqrt(length))
         case "multihot":
             return MultihotCountVec(length, encoding.weight, isqrt(length + encoding.weight.bit_length()))
         case "vector":
@@ -196,7 +196,7 @@ class _Checker:
 
 def prepare_all(tell: Tell) -> Callable[[], None] | None:
     """The same for every collection that may come: what verification needs over both fields."""
-    later = [warm_up_later(Prio3(circuit, 2), tell) for circuit in (Count(), Histogram(2, 1))]
+    later = [warm_up_later(Prio3(circuit, 2), tell) for circuit in (Count(), HistogramCircuit(2, 1))]
     works = [work for work in later if work is not None]
 
     def work() -> None:

@@ -50,7 +50,7 @@ from localdp.sharing.blocks import Mask, Octets, Positions, ShareBlock
 from localdp.sharing.memory import ServerMemory, verify_key_of
 from localdp.sharing.signatures import require_openings, require_sealed
 from localdp.sharing.storage import Holding, Job, Release, Upload
-from localdp.sharing.task import Task
+from localdp.sharing.task import CollectionTask
 
 _REFUSED_ROW = 0xFF
 
@@ -92,7 +92,9 @@ class ShareServer(ServerMemory):
         except LocalDpError as error:
             return [error] * len(groups)
 
-    def _store(self, task: Task, groups: Sequence[Sequence[ShareBlock]]) -> list[int | LocalDpError]:
+    def _store(
+        self, task: CollectionTask, groups: Sequence[Sequence[ShareBlock]]
+    ) -> list[int | LocalDpError]:
         """Nothing is expected any more when it returns or raises: it is on record, or may come again."""
         uploads: list[Upload] = []
         others = self._bytes_held() - task.bytes_held
@@ -108,7 +110,7 @@ class ShareServer(ServerMemory):
         return outcomes
 
     def _expected(
-        self, task: Task, blocks: Sequence[ShareBlock], uploads: list[Upload], others: int
+        self, task: CollectionTask, blocks: Sequence[ShareBlock], uploads: list[Upload], others: int
     ) -> int | LocalDpError:
         """What of an upload is new is added to the uploads; returns how many reports, or why none.
 
@@ -125,7 +127,7 @@ class ShareServer(ServerMemory):
         uploads.extend(new)
         return sum(len(upload.positions) for upload in new)
 
-    def _require_open(self, task: Task, new: Sequence[Upload], wanted: int) -> None:
+    def _require_open(self, task: CollectionTask, new: Sequence[Upload], wanted: int) -> None:
         """Refuse new reports, and forget them, where the set is final or there is no room."""
         try:
             if task.sealed is not None:
@@ -189,7 +191,7 @@ class ShareServer(ServerMemory):
             task.vote(*first)
         return task.votes(positions)
 
-    def _found(self, task: Task, positions: Positions, verifiers: Sequence[Octets]) -> Mask:
+    def _found(self, task: CollectionTask, positions: Positions, verifiers: Sequence[Octets]) -> Mask:
         """What follows from what all servers say; this one must be told what it said itself."""
         checked = self._checks.recall(task, positions)
         if not np.array_equal(verifiers[task.server], checked.verifiers):
@@ -301,7 +303,7 @@ class ShareServer(ServerMemory):
             raise ShareMismatch("the servers have not agreed on these reports")
         return released
 
-    def _release(self, task: Task, accepted: bytes, signed: Sequence[bytes]) -> Release:
+    def _release(self, task: CollectionTask, accepted: bytes, signed: Sequence[bytes]) -> Release:
         collection = task.collection
         self.require_enough(collection.digest)
         if task.sealed is None or task.sealed.accepted != accepted:
@@ -320,7 +322,7 @@ class ShareServer(ServerMemory):
         self._forget(collection.digest)
         return released
 
-    def _noise(self, task: Task) -> list[int]:
+    def _noise(self, task: CollectionTask) -> list[int]:
         """A function of the collection's secret, the collection, the set, and the sums.
 
         Without the sums, other reports in the same places would have the same noise.
@@ -332,7 +334,7 @@ class ShareServer(ServerMemory):
         source = KeystreamSource(derive_key(secret, b"noise", collection.digest, sealed.accepted, sums))
         return [int(entry) for entry in collection.noise.draw(source, collection.encoding.length)]
 
-    def _count(self, task: Task, job: Job) -> None:
+    def _count(self, task: CollectionTask, job: Job) -> None:
         vote = task.votes(job.positions)
         if (job.accepted & ~vote).any():
             raise ShareMismatch("a decision accepts a report that this server refused")
@@ -347,7 +349,7 @@ class ShareServer(ServerMemory):
             task.blame.refused(task.collection.servers[0], vote & ~job.accepted)
         self._checks.drop(task, job.positions)
 
-    def _agree_on_key(self, task: Task, verify_key: bytes) -> None:
+    def _agree_on_key(self, task: CollectionTask, verify_key: bytes) -> None:
         """The key that the leader committed to is the key."""
         if task.verify_key and task.verify_key == verify_key:
             return
@@ -359,7 +361,7 @@ class ShareServer(ServerMemory):
         self._storage.keep_key(task.collection.digest, verify_key)
         task.verify_key = verify_key
 
-    def _undecided(self, collection: bytes, job: int | None = None) -> Task:
+    def _undecided(self, collection: bytes, job: int | None = None) -> CollectionTask:
         """A collection whose set of reports is not final, or in which this decision was taken before."""
         if self._storage.released(collection) is not None:
             raise CollectionClosed("the collection was released")

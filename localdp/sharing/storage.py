@@ -70,7 +70,7 @@ class Release:
 
 
 @dataclass(slots=True)
-class Kept:
+class KeptCollection:
     """All that is on record about a collection in progress; what is in uploads is read when it is needed."""
 
     collection: Collection
@@ -83,10 +83,10 @@ class Kept:
     sealed: Holding | None = None
 
 
-class Storage(Protocol):
+class ShareStorage(Protocol):
     """Where a share server's state outlives it."""
 
-    def kept(self) -> Iterable[Kept]:
+    def kept(self) -> Iterable[KeptCollection]:
         """Every collection in progress, when a server starts."""
         ...
 
@@ -140,12 +140,12 @@ class MemoryStorage:
     """For simulations and tests."""
 
     def __init__(self) -> None:
-        self._kept: dict[bytes, Kept] = {}
+        self._kept: dict[bytes, KeptCollection] = {}
         self._rows: dict[tuple[bytes, int], Rows] = {}
         self._released: dict[bytes, Release] = {}
         self.history = NOTHING_RELEASED
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[KeptCollection]:
         """Copies, so that a server that was built again shares nothing with the one before."""
         return [
             replace(one, uploads=dict(one.uploads), votes=list(one.votes), jobs=list(one.jobs))
@@ -158,7 +158,7 @@ class MemoryStorage:
 
     def open(self, collection: Collection, owner: str = "") -> None:
         """A new collection."""
-        self._kept[collection.digest] = Kept(collection, owner)
+        self._kept[collection.digest] = KeptCollection(collection, owner)
 
     def keep_key(self, collection: bytes, verify_key: bytes) -> None:
         """The key of a collection that has none."""

@@ -22,7 +22,7 @@ from localdp.sharing.binding import Opening
 from localdp.sharing.blame import Blame
 from localdp.sharing.blocks import Mask, Positions, Rows, ShareBlock, is_run, joined, positions_in, run_of
 from localdp.sharing.collection import Collection
-from localdp.sharing.storage import Holding, Job, Kept, Storage, Upload
+from localdp.sharing.storage import Holding, Job, KeptCollection, ShareStorage, Upload
 from localdp.sharing.tiers import Checker, sharing_of
 
 _ABSENT, _EXPECTED, _STORED, _REFUSED, _ACCEPTED = range(5)
@@ -31,10 +31,10 @@ _MOST_CACHED_BLOCKS = 8
 _PARTY_BYTES = 16  # beside its name
 
 
-class Task:
+class CollectionTask:
     """One collection, as one server sees it."""
 
-    def __init__(self, kept: Kept, storage: Storage, server: int) -> None:
+    def __init__(self, kept: KeptCollection, storage: ShareStorage, server: int) -> None:
         self.collection = kept.collection
         self.owner = kept.owner
         self.sharing = sharing_of(kept.collection)

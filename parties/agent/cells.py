@@ -45,7 +45,7 @@ _EXACT = 1 << 53  # from here on not every whole number is a float
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class TextCells:
     """One column: its different texts in order of appearance, and which of them stands in each row."""
 
     distinct: list[str]

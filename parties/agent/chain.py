@@ -24,12 +24,12 @@ from localdp.errors import StorageFailed
 from localdp.framing import framed
 from parties.agent.entries import (
     Content,
-    Entry,
     EpochEnded,
     EpochOpened,
+    LedgerEntry,
     Lineage,
     Loss,
-    Settings,
+    SettingsStated,
     Witnessed,
     cost_of,
     from_bytes,
@@ -73,7 +73,7 @@ class OpenedEpoch:
     stamp: int  # of its entry: the same, unless an earlier stamp was ahead of the clock
 
     @classmethod
-    def by(cls, entry: Entry) -> OpenedEpoch:
+    def by(cls, entry: LedgerEntry) -> OpenedEpoch:
         """The epoch that an entry opens."""
         found = entry.content
         assert isinstance(found, EpochOpened)
@@ -96,7 +96,7 @@ class Standing:
     lineage: Lineage = Lineage()  # whose totals can be compared with this one
     witness: bytes | None = None  # the key of the one that it has; None: it has had none
 
-    def after(self, entry: Entry, new_request: bool = False) -> Standing:
+    def after(self, entry: LedgerEntry, new_request: bool = False) -> Standing:
         """What they say with one more."""
         then = replace(
             self,
@@ -111,7 +111,7 @@ class Standing:
                 return replace(then, epoch=OpenedEpoch.by(entry), epochs=number, requests=0)
             case EpochEnded():
                 return replace(then, epoch=None, requests=0)
-            case Settings(text):
+            case SettingsStated(text):
                 return replace(then, settings=text)
             case Loss(lineage=Lineage() as begun):
                 return replace(then, lineage=begun)
@@ -126,15 +126,19 @@ class Chain:
     def __init__(self, key: bytes | None) -> None:
         self._key = key
 
-    def write(self, file: sqlite3.Connection, standing: Standing, content: Content, stamp: int) -> Entry:
+    def write(
+        self, file: sqlite3.Connection, standing: Standing, content: Content, stamp: int
+    ) -> LedgerEntry:
         """The next entry, written within a transaction."""
         number, request = standing.entries + 1, getattr(content, "request", None)
         row: Row = (number, kind_of(content), stamp, request, to_bytes(content), b"")
         link = self._link(standing.link, row)
         file.execute(f"INSERT INTO entries ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", (*row[:5], link))  # noqa: S608
-        return Entry(number, stamp, content, link)
+        return LedgerEntry(number, stamp, content, link)
 
-    def read(self, file: sqlite3.Connection, after: int = 0, link: bytes = FIRST_LINK) -> Iterator[Entry]:
+    def read(
+        self, file: sqlite3.Connection, after: int = 0, link: bytes = FIRST_LINK
+    ) -> Iterator[LedgerEntry]:
         """The entries after a number, each checked against the one before it."""
         for row in self.rows(file, after, link):
             yield entry_of(row)
@@ -151,7 +155,7 @@ class Chain:
             link = row[5]
             yield row
 
-    def of_request(self, file: sqlite3.Connection, request: bytes, last: int) -> Iterator[Entry]:
+    def of_request(self, file: sqlite3.Connection, request: bytes, last: int) -> Iterator[LedgerEntry]:
         """The charges of one request up to a number, checked against the links beside them."""
         found = file.execute(
             f"SELECT {_COLUMNS} FROM entries WHERE request = ? AND number <= ? ORDER BY number",  # noqa: S608
@@ -191,13 +195,13 @@ def _broken(number: int) -> StorageFailed:
     return StorageFailed(f"{why}. Put the ledger's own newest files back, or run `localdp agent restore`")
 
 
-def entry_of(row: Row) -> Entry:
+def entry_of(row: Row) -> LedgerEntry:
     """What a row says."""
     number, kind, stamp, request, body, link = row
     content = from_bytes(number, kind, body)
     if getattr(content, "request", None) != request:
         raise StorageFailed(f"entry {number} of the ledger is filed under another request than its own")
-    return Entry(number, stamp, content, link)
+    return LedgerEntry(number, stamp, content, link)
 
 
 def link_at(file: sqlite3.Connection, number: int) -> bytes | None:

@@ -27,7 +27,7 @@ from parties.agent.entries import (
     EpochEnded,
     EpochOpened,
     Loss,
-    Settings,
+    SettingsStated,
     Witnessed,
     from_bytes,
 )
@@ -36,7 +36,7 @@ MOST_STEPS = 2_000_000_000  # half a nanosecond each
 _STEPS_OF_AN_ENTRY = 100_000
 _STEPS_OF_A_DRAW = 40  # for each person of a range that is split
 _COMPRESSION = 1
-_RARE = (EpochOpened.kind, EpochEnded.kind, Settings.kind, Loss.kind, Witnessed.kind)
+_RARE = (EpochOpened.kind, EpochEnded.kind, SettingsStated.kind, Loss.kind, Witnessed.kind)
 
 
 def steps_of(cohort: Cohort) -> int:

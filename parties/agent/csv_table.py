@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.errors import InvalidRecord
-from parties.agent.cells import Cells
+from parties.agent.cells import TextCells
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -111,7 +111,7 @@ class Columns(Protocol):
 
     rows: int
 
-    def cells(self, place: int) -> Cells:
+    def cells(self, place: int) -> TextCells:
         """The column at a place."""
         ...
 
@@ -133,10 +133,10 @@ class ListedColumns:
             raise
         self.rows = len(self._codes[0]) - 1
 
-    def cells(self, place: int) -> Cells:
+    def cells(self, place: int) -> TextCells:
         """The column at a place, without our own row."""
         codes = self._codes[place][:-1]
-        return Cells(list(self._numbers[place])[: codes.max(initial=-1) + 1], codes)
+        return TextCells(list(self._numbers[place])[: codes.max(initial=-1) + 1], codes)
 
     def _fill(self, rows: Iterator[list[str]]) -> None:
         """A few hundred rows at a time: of a million, only the different texts are kept."""
@@ -158,10 +158,10 @@ class ArrowColumns:
         self._table = table
         self.rows = int(table.num_rows)
 
-    def cells(self, place: int) -> Cells:
+    def cells(self, place: int) -> TextCells:
         """The column at a place."""
         encoded = self._table.column(place).combine_chunks().dictionary_encode()
-        return Cells(encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64))
+        return TextCells(encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64))
 
 
 def by_pyarrow(file: CsvFile) -> ArrowColumns | None:

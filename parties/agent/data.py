@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from localdp.domains import Domain, Ownership, Records, Schema
 from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter, InvalidRecord
-from parties.agent.cells import Cells, is_number
+from parties.agent.cells import TextCells, is_number
 from parties.agent.csv_table import CsvFile, read_columns
 from parties.agent.declared import Declared, Reading, example_of
 from parties.agent.typed_cells import ArrowTable, ListedTable
@@ -35,7 +35,7 @@ _MOST_NAMES = 20  # that a refusal lists
 Numbering = Callable[[list[str]], NDArray[np.int64]]  # from people's identifiers to their numbers
 
 
-class Column(Protocol):
+class ColumnCells(Protocol):
     """The cells of one column."""
 
     def empty(self, domain: Domain | None) -> NDArray[np.int64]:
@@ -55,7 +55,7 @@ class Column(Protocol):
         ...
 
 
-class Table(Protocol):
+class SourceTable(Protocol):
     """Named columns of equal length, whatever they were read from."""
 
     name: str
@@ -66,7 +66,7 @@ class Table(Protocol):
         """Where a row is found; rows are counted from 0."""
         ...
 
-    def cells(self, column: str) -> Column:
+    def cells(self, column: str) -> ColumnCells:
         """The cells of a column."""
         ...
 
@@ -112,16 +112,16 @@ def records_of_columns(
     return _records(ListedTable(name, columns, wanted), declared)
 
 
-def _records(table: Table, declared: Declared) -> Records:
+def _records(table: SourceTable, declared: Declared) -> Records:
     _require_columns(table, declared, None)
     return Records.from_columns(declared.schema, _columns(table, declared))
 
 
-def _columns(table: Table, declared: Declared) -> dict[str, ColumnArray]:
+def _columns(table: SourceTable, declared: Declared) -> dict[str, ColumnArray]:
     return {name: _column(table, domain, reading) for name, domain, reading in declared}
 
 
-def _column(table: Table, domain: Domain, reading: Reading) -> ColumnArray:
+def _column(table: SourceTable, domain: Domain, reading: Reading) -> ColumnArray:
     """A column in the domain's own type; what is not in the domain is refused."""
     cells = table.cells(reading.column)
     outside = cells.outside(domain)
@@ -133,7 +133,7 @@ def _column(table: Table, domain: Domain, reading: Reading) -> ColumnArray:
     return cells.values(domain, reading.missing)
 
 
-def _read(path: Path) -> Table:
+def _read(path: Path) -> SourceTable:
     if path.suffix not in SUFFIXES:
         raise InvalidParameter(f"{path}: a table is one of {', '.join(SUFFIXES)}")
     if not path.is_file():
@@ -158,7 +158,7 @@ def _arrow(path: Path) -> pyarrow.Table:
         ) from None
 
 
-def _require_columns(table: Table, declared: Declared, person: str | None) -> None:
+def _require_columns(table: SourceTable, declared: Declared, person: str | None) -> None:
     """Every column is there, once, and says something wherever nothing says what an empty cell is read as."""
     for column in (
         *(reading.column for reading in declared.readings),
@@ -182,12 +182,12 @@ def _require_columns(table: Table, declared: Declared, person: str | None) -> No
         )
 
 
-def _where_empty(table: Table, column: str, domain: Domain | None) -> str:
+def _where_empty(table: SourceTable, column: str, domain: Domain | None) -> str:
     rows = table.cells(column).empty(domain)
     return f"{len(rows)} rows, first in {table.place(int(rows[0]))}" if len(rows) else ""
 
 
-def _listed(table: Table, name: str) -> str:
+def _listed(table: SourceTable, name: str) -> str:
     """What the table has; a first row that is no header is somebody's record, and is not shown."""
     names = table.column_names
     if any(is_number(one) for one in names):
@@ -196,7 +196,7 @@ def _listed(table: Table, name: str) -> str:
 
 
 def _owners(
-    table: Table, person: str | None, rows: str, numbering: Numbering
+    table: SourceTable, person: str | None, rows: str, numbering: Numbering
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """An order of the rows in which each person's stand together, and the owners in that order."""
     if person is None:
@@ -218,14 +218,14 @@ class CsvTable:
         self.name = str(path)
         self._file = CsvFile(path)
         self._columns = read_columns(self._file)
-        self._read: dict[str, Cells] = {}
+        self._read: dict[str, TextCells] = {}
         self.column_names, self.rows = self._file.names, self._columns.rows
 
     def place(self, row: int) -> str:
         """The line of the file."""
         return f"line {self._file.line_of(row)}"
 
-    def cells(self, column: str) -> Cells:
+    def cells(self, column: str) -> TextCells:
         """The cells of a column."""
         if column not in self._read:
             self._read[column] = self._columns.cells(self.column_names.index(column))

@@ -17,10 +17,10 @@ from google.protobuf.message import Message
 
 from localdp.party.cost import decode_seconds
 from parties.admission import Received
-from parties.agent.plan import Plan
+from parties.agent.plan import WorkPlan
 from parties.agent.scheduler import FairWorker, slot_seconds
 from parties.agent.undecoded import decoded
-from parties.agent.work import Place, Places, WorkAccounts, WorkLimits
+from parties.agent.work import CallPlace, Places, WorkAccounts, WorkLimits
 from parties.agent.yardstick import slowness
 from parties.identity import Context, peer_name
 from parties.observability.logs import log
@@ -52,13 +52,13 @@ class Desk:
         await self.worker.close()
 
     @contextlib.contextmanager
-    def place(self, context: Context, request: Message, *, quote: bool) -> Iterator[Place]:
+    def place(self, context: Context, request: Message, *, quote: bool) -> Iterator[CallPlace]:
         """A place among the calls in progress, and room for its message."""
         caller, places = peer_name(context) or "", self.quotes if quote else self.answers
         with places.take(caller) as place, self._bytes.take(caller, request.ByteSize()):
             yield place
 
-    def require(self, caller: str, plan: Plan) -> None:
+    def require(self, caller: str, plan: WorkPlan) -> None:
         """Refuse what would be too much for this caller, or in all, now."""
         self.accounts.require(caller, self.seconds(plan.seconds))
 
@@ -70,8 +70,8 @@ class Desk:
         self,
         context: Context,
         request: Message,
-        read: Callable[[Received], tuple[_Asked, Plan]],
-    ) -> tuple[_Asked, Plan]:
+        read: Callable[[Received], tuple[_Asked, WorkPlan]],
+    ) -> tuple[_Asked, WorkPlan]:
         """What a message asks for, and the plan of an answer that is within the limits."""
         caller = peer_name(context) or ""
         with self.promised(caller, decode_seconds(request.ByteSize())) as done:
@@ -108,7 +108,7 @@ class Desk:
         """Seconds of the machine that prices were measured on, on this one."""
         return seconds * self._slowness
 
-    def answer_seconds(self, plan: Plan) -> float:
+    def answer_seconds(self, plan: WorkPlan) -> float:
         """When the last part leaves, if nobody else is served meanwhile."""
         quantum = self._limits.quantum_seconds
         if not quantum:

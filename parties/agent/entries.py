@@ -39,7 +39,7 @@ class EpochEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SettingsStated:
     """Budgets and policy in words, from here on."""
 
     kind: ClassVar[str] = "settings"
@@ -94,12 +94,12 @@ class Witnessed:
     key: bytes
 
 
-Content = Charge | EpochOpened | EpochEnded | Settings | Checkpoint | Loss | Upgrade | Witnessed
+Content = Charge | EpochOpened | EpochEnded | SettingsStated | Checkpoint | Loss | Upgrade | Witnessed
 CHARGE = "charge"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """One entry of the chain."""
 
     number: int  # from 1 on, without gaps
@@ -137,7 +137,7 @@ def to_data(content: Content) -> Data:
             }
         case EpochEnded():
             return {"epoch": content.number}
-        case Settings():
+        case SettingsStated():
             return {"settings": content.text}
         case Checkpoint():
             return {
@@ -184,7 +184,7 @@ def from_data(kind: str, data: Data) -> Content:
         case "end":
             return EpochEnded(_whole(data["epoch"]))
         case "settings":
-            return Settings(_text(data["settings"]))
+            return SettingsStated(_text(data["settings"]))
         case "checkpoint":
             total, requests = _whole(data["total_nanonats"]), _whole(data["requests"])
             return Checkpoint(bytes.fromhex(data["digest"]), total, requests)

@@ -48,11 +48,11 @@ from parties.agent.countersigning import Countersigning
 from parties.agent.entries import (
     Checkpoint,
     Content,
-    Entry,
     EpochEnded,
     EpochOpened,
+    LedgerEntry,
     Loss,
-    Settings,
+    SettingsStated,
     Witnessed,
 )
 from parties.agent.mark import Mark, MarkFile, mark_path
@@ -158,7 +158,7 @@ class SqliteLedger:
 
     def charge(self, charge: Charge) -> Receipt:
         """Take the charge, whole or not at all; when this returns, it is on disk, marked and countersigned."""
-        entry: Entry | None = None
+        entry: LedgerEntry | None = None
         self._settle()  # or everybody would pay, while the witness is away, and nobody be answered
         self._require_writable()
         with storage_errors(), transaction(self._file):
@@ -212,7 +212,7 @@ class SqliteLedger:
 
     def note_settings(self, text: str) -> None:
         """Write down budgets and policy in words, if they are not those of before."""
-        self._append(lambda: Settings(text) if text != self._standing.settings else None)
+        self._append(lambda: SettingsStated(text) if text != self._standing.settings else None)
 
     def _note_witness(self, key: bytes) -> None:
         """Write down who the witness is, if it is not the one of before."""
@@ -309,12 +309,12 @@ class SqliteLedger:
     def _stamp(self) -> int:
         return max(int(self._clock()), self._standing.stamp)
 
-    def _written(self, content: Content, stamp: int) -> Entry:
+    def _written(self, content: Content, stamp: int) -> LedgerEntry:
         return self._chain.write(self._file, self._standing, content, stamp)
 
     def _append(self, make: Callable[[], Content | None]) -> None:
         """Write what is made of the standing of now, if anything; when this returns, it is on disk and marked."""
-        entry: Entry | None = None
+        entry: LedgerEntry | None = None
         self._require_writable()
         with storage_errors(), transaction(self._file):
             self._catch_up()
@@ -362,7 +362,7 @@ class SqliteLedger:
         for entry in self._chain.read(self._file, self._standing.entries, self._standing.link):
             self._book(entry)
 
-    def _book(self, entry: Entry, debtors: Debtors | None = None) -> None:
+    def _book(self, entry: LedgerEntry, debtors: Debtors | None = None) -> None:
         content, day, new = entry.content, entry.stamp // SECONDS_PER_DAY, False
         match content:
             case Charge():

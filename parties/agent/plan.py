@@ -33,7 +33,7 @@ MESSAGE_BYTES = 1 << 18  # an answer that nobody reads holds a few of these
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WorkPlan:
     """The steps of an answer, and what each of them takes in seconds of the machine that prices were measured on."""
 
     cohort: Cohort
@@ -75,13 +75,13 @@ def reports_per_part(request: Request) -> int:
 
 def randomize_plan(
     request: Request, cohort: Cohort, schema: Schema, limits: WorkLimits, *, sampled: bool = False
-) -> Plan:
+) -> WorkPlan:
     """The plan of an answer of randomized reports; `sampled`: of one row of each person."""
     question = Question.asked(request.query, schema, request.randomizer)
     work = _randomize_work(request, schema) + _sampling(question.columns, sampled)
     most = min(reports_per_part(request), max(1, cohort.stop - cohort.start))
     people = work.people_within(limits.part_seconds, cohort, most)
-    return Plan(cohort, charge_seconds(question.text, cohort), work, people)
+    return WorkPlan(cohort, charge_seconds(question.text, cohort), work, people)
 
 
 def share_plan(
@@ -93,7 +93,7 @@ def share_plan(
     *,
     sealed: bool = False,
     sampled: bool = False,
-) -> Plan:
+) -> WorkPlan:
     """The plan of an answer of shares, by a party that makes so many `reports` for this collection."""
     query = checked_plan([collection.query], schema)[0]
     people, way = cohort.stop - cohort.start, _way(collection, cohort, reports, limits.piece_seconds)
@@ -103,7 +103,7 @@ def share_plan(
     if way == "alone":
         most = min(most, Prio3Tier(collection).few)
     part = work.people_within(limits.part_seconds, cohort, most)
-    return Plan(cohort, charge_seconds(query.text, cohort), work, part)
+    return WorkPlan(cohort, charge_seconds(query.text, cohort), work, part)
 
 
 def wants_compiled(collection: Collection, reports: int, piece_seconds: float) -> bool:

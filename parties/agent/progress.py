@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import grpc
 
 from localdp.errors import DeadlineMissed
-from parties.agent.work import Place
+from parties.agent.work import CallPlace
 from parties.identity import Context
 from parties.status import details
 
@@ -28,7 +28,7 @@ class Unread(grpc.aio.AbortError, DeadlineMissed):
 class Progress:
     """Watches the messages of one answer."""
 
-    def __init__(self, context: Context, place: Place, seconds: float) -> None:
+    def __init__(self, context: Context, place: CallPlace, seconds: float) -> None:
         self._context, self._place, self._seconds = context, place, seconds
         self._abort: asyncio.Task[None] | None = None
 

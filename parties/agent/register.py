@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from localdp.errors import InvalidParameter
 from localdp.framing import digest
 from parties.agent.chain import FIRST_LINK, Chain, storage_errors
-from parties.agent.entries import CHARGE, Entry, from_data, to_bytes, to_data
+from parties.agent.entries import CHARGE, LedgerEntry, from_data, to_bytes, to_data
 from parties.agent.mark import MarkFile, mark_path
 from parties.agent.opening import no_ledger, open_to_read
 from parties.agent.upgrade import old_link
@@ -35,7 +35,7 @@ FIRST_FORMAT = "localdp register v1"
 _CHAIN = "chain"
 
 
-def entries_of(path: Path, chain_key: bytes) -> list[Entry]:
+def entries_of(path: Path, chain_key: bytes) -> list[LedgerEntry]:
     """All entries of a ledger, each checked against the one before, and the last against the mark."""
     if not path.is_file():
         raise no_ledger(path)
@@ -44,7 +44,7 @@ def entries_of(path: Path, chain_key: bytes) -> list[Entry]:
         return list(chain.read(file))
 
 
-def entry_data(entry: Entry) -> Data:
+def entry_data(entry: LedgerEntry) -> Data:
     """One entry, as plain data."""
     when = datetime.fromtimestamp(entry.stamp, UTC).isoformat()
     return {
@@ -56,7 +56,7 @@ def entry_data(entry: Entry) -> Data:
     }
 
 
-def export(party: str, entries: Iterable[Entry], signer: Ed25519PrivateKey) -> Data:
+def export(party: str, entries: Iterable[LedgerEntry], signer: Ed25519PrivateKey) -> Data:
     """The signed register."""
     listed: list[Data] = []
     link = head = FIRST_LINK
@@ -113,11 +113,11 @@ def _last(entries: list[Data], stated: Callable[[Data, int, bytes], Data]) -> by
 
 def _stated(data: Data, number: int, before: bytes) -> Data:
     """The entry that follows, if the data say the truth."""
-    entry = Entry(number, data["written_at"], from_data(data["kind"], data), b"")
+    entry = LedgerEntry(number, data["written_at"], from_data(data["kind"], data), b"")
     return {**entry_data(entry), _CHAIN: _link(before, entry).hex()}
 
 
-def _link(before: bytes, entry: Entry) -> bytes:
+def _link(before: bytes, entry: LedgerEntry) -> bytes:
     numbers = b"%d %d" % (entry.number, entry.stamp)
     return digest(FORMAT.encode(), before, numbers, entry.kind.encode(), to_bytes(entry.content))
 
@@ -129,7 +129,7 @@ def _signed(party: str, entries: int, last: bytes, head: bytes) -> bytes:
 def _stated_first(data: Data, number: int, before: bytes) -> Data:
     """The same in the first version, which had charges alone, before there were epochs."""
     charge, stamp = from_data(CHARGE, {**data, "epoch": 0}), data["charged_at"]
-    shown = entry_data(Entry(number, stamp, charge, b""))
+    shown = entry_data(LedgerEntry(number, stamp, charge, b""))
     shown["charged_at"] = shown.pop("written_at")
     del shown["kind"], shown["epoch"]
     return {**shown, _CHAIN: old_link(before, charge, stamp).hex()}  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ from parties import codec
 from parties.admission import Door, Registry
 from parties.agent.answers import KeptAnswers
 from parties.agent.desk import Desk
-from parties.agent.plan import Plan, randomize_plan, share_plan, wants_compiled
+from parties.agent.plan import WorkPlan, randomize_plan, share_plan, wants_compiled
 from parties.agent.progress import Progress
 from parties.agent.undecoded import Undecoding, decoded
 from parties.agent.work import WorkLimits
@@ -171,7 +171,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
             return pb.ContributeResponse(counted=min(map(counted_by, servers, outcomes)))
 
     async def _uploaded(
-        self, context: Context, collection: Collection, plan: Plan, servers: list[str]
+        self, context: Context, collection: Collection, plan: WorkPlan, servers: list[str]
     ) -> list[int | grpc.RpcError]:
         """Charge and upload to these servers; what one of them acknowledged is kept, whatever becomes of the rest."""
         caller, heard = peer_name(context) or "", list[int]()
@@ -239,7 +239,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
     async def _made(
         self,
         context: Context,
-        plan: Plan,
+        plan: WorkPlan,
         charge: Callable[[], Callable[[Cohort], _Made]],
         finished: Callable[[Cohort, _Made], _Result],
     ) -> AsyncGenerator[_Result, None]:
@@ -262,7 +262,9 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
                 make = functools.partial(_part, answer, part, finished)
                 yield await self._desk.step(context, make, plan.work.of(part), done)
 
-    async def _step(self, context: Context, plan: Plan, caller: str, job: Callable[[], _Result]) -> _Result:
+    async def _step(
+        self, context: Context, plan: WorkPlan, caller: str, job: Callable[[], _Result]
+    ) -> _Result:
         """What is done beside an answer, at the price of a charge."""
         with self._desk.promised(caller, plan.charge) as done:
             return await self._desk.step(context, self._fresh(job), plan.charge, done)
@@ -316,7 +318,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
             self._kept.fetching(name, asked.randomizer, asked.epoch)
             return asked.randomizer.epsilon
 
-    def _randomized(self, call: Call, request: pb.RandomizeRequest) -> tuple[Request, Plan]:
+    def _randomized(self, call: Call, request: pb.RandomizeRequest) -> tuple[Request, WorkPlan]:
         """What is asked of whom, and how it will be answered."""
         asked, cohort = codec.request_from_wire(request)
         people = cohort.stop - cohort.start  # before a split: who is in its part takes memory to find out
@@ -332,7 +334,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         request: pb.ContributeRequest | pb.ContributeSealedRequest,
         *,
         sealed: bool = False,
-    ) -> tuple[Collection, Plan]:
+    ) -> tuple[Collection, WorkPlan]:
         """What is collected from whom, by share servers that the party knows, and how it will be answered."""
         collection = codec.collection_from_wire(request.collection)
         cohort = codec.cohort_from_wire(request.cohort)
@@ -344,7 +346,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         self._recall(collection.digest)
         return collection, plan
 
-    def _granted(self, call: Call, request: pb.QuoteRequest) -> tuple[Callable[[], Epsilon], Plan]:
+    def _granted(self, call: Call, request: pb.QuoteRequest) -> tuple[Callable[[], Epsilon], WorkPlan]:
         """The question to the party, read within the bounds of the call that it is about, and that call's plan."""
         match request.WhichOneof("call"):
             case "randomize":
@@ -358,7 +360,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
                 raise InvalidParameter("a quote is about one call, of a kind that this agent knows")
         return lambda: self._party.granted_shares(collection, plan.cohort, call.caller), plan
 
-    async def _compile(self, context: Context, collection: Collection, plan: Plan, caller: str) -> None:
+    async def _compile(self, context: Context, collection: Collection, plan: WorkPlan, caller: str) -> None:
         """Have compiled code ready where proofs want it, if the party would answer; others are served meanwhile."""
         if not wants_compiled(collection, self._party.people, self._limits.piece_seconds):
             return

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain
 from localdp.errors import InvalidRecord
-from parties.agent.cells import Cells
+from parties.agent.cells import TextCells
 
 if TYPE_CHECKING:
     import pyarrow
@@ -92,14 +92,14 @@ class ArrowTable:
     def __init__(self, name: str, table: pyarrow.Table) -> None:
         self.name = name
         self._table = table
-        self._read: dict[str, Cells | TypedCells] = {}
+        self._read: dict[str, TextCells | TypedCells] = {}
         self.column_names, self.rows = list(table.column_names), int(table.num_rows)
 
     def place(self, row: int) -> str:
         """Rows are counted from 0."""
         return f"row {row}"
 
-    def cells(self, column: str) -> Cells | TypedCells:
+    def cells(self, column: str) -> TextCells | TypedCells:
         """The cells of a column."""
         if column not in self._read:
             chunks = self._table[column]
@@ -120,7 +120,7 @@ class ListedTable:
         """Rows are counted from 0."""
         return f"row {row}"
 
-    def cells(self, column: str) -> Cells | TypedCells:
+    def cells(self, column: str) -> TextCells | TypedCells:
         """The cells of a column."""
         values = self._columns[column]
         if isinstance(values, np.ndarray):
@@ -150,10 +150,10 @@ def _is_null(value: object) -> bool:
     return value is None or value is np.ma.masked or type(value).__name__ in _NULLS
 
 
-def _texts(texts: Iterable[str]) -> Cells:
+def _texts(texts: Iterable[str]) -> TextCells:
     numbers = defaultdict[str, int](count().__next__)
     codes = np.array([numbers[text] for text in texts], np.int64)
-    return Cells(list(numbers), codes)
+    return TextCells(list(numbers), codes)
 
 
 def _is_text(kind: pyarrow.DataType) -> bool:
@@ -171,12 +171,12 @@ def _arrow_cells(chunks: pyarrow.ChunkedArray) -> TypedCells:
     return TypedCells(present, chunks.filter(present).to_numpy(), labels=True)
 
 
-def _arrow_texts(chunks: pyarrow.ChunkedArray) -> Cells:
+def _arrow_texts(chunks: pyarrow.ChunkedArray) -> TextCells:
     """The texts of an Arrow column; a null is the empty text."""
     import pyarrow
 
     encoded = chunks.cast(pyarrow.large_string()).fill_null("").combine_chunks().dictionary_encode()
-    return Cells(encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64))
+    return TextCells(encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64))
 
 
 def _inside(values: Content, domain: Domain) -> NDArray[np.bool_]:

@@ -153,7 +153,7 @@ class Places:
         self._by_caller: Counter[str] = Counter()
         self._taken = 0
 
-    def take(self, caller: str, number: int = 1) -> Place:
+    def take(self, caller: str, number: int = 1) -> CallPlace:
         """A place, or so many, or a refusal before anything is begun."""
         if self._by_caller[caller] + number > self._of_caller:
             raise Busy(
@@ -164,7 +164,7 @@ class Places:
             raise Busy(
                 f"the party has {self._in_all} {self._what} in progress, and no more at once: ask later"
             )
-        return Place(self, caller, number)
+        return CallPlace(self, caller, number)
 
     def change(self, caller: str, own: int, in_all: int) -> None:
         """So many more, for the caller and in all."""
@@ -174,14 +174,14 @@ class Places:
             del self._by_caller[caller]
 
 
-class Place:
+class CallPlace:
     """One call that is being answered.  One that nobody reads is its caller's alone: it takes no place from others."""
 
     def __init__(self, places: Places, caller: str, number: int) -> None:
         self._places, self._caller, self._own, self._shared = places, caller, number, number
         places.change(caller, number, number)
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> CallPlace:
         return self
 
     def __exit__(self, *_: object) -> None:

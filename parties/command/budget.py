@@ -18,11 +18,11 @@ from parties.agent.config import AgentConfig, load_config
 from parties.agent.entries import (
     Checkpoint,
     Content,
-    Entry,
     EpochEnded,
     EpochOpened,
+    LedgerEntry,
     Loss,
-    Settings,
+    SettingsStated,
     Upgrade,
     Witnessed,
 )
@@ -35,7 +35,7 @@ _INDENT = 4
 _FIGURES = ("when (UTC)", "who", "people", "epsilon")
 
 
-def _entries(config: AgentConfig) -> list[Entry]:
+def _entries(config: AgentConfig) -> list[LedgerEntry]:
     path = config.storage / LEDGER_NAME
     key = (
         load_secrets(config.storage).chain_key if path.is_file() else b""
@@ -82,7 +82,7 @@ def run_history(path: Path, last: int, json: bool) -> None:
         print_history(entries, stdout_console())
 
 
-def print_history(entries: Sequence[Entry], console: Console) -> None:
+def print_history(entries: Sequence[LedgerEntry], console: Console) -> None:
     """A line of figures for each use, then what was asked, then how it was answered: nothing is ever cut."""
     rows = [_figures(entry) for entry in entries]
     widths = [max(map(len, column)) for column in zip(_FIGURES, *rows, strict=True)]
@@ -104,7 +104,7 @@ def _told(content: Content) -> tuple[str, str]:
             return f"epoch {number} was opened", ""
         case EpochEnded(number):
             return f"epoch {number} has ended", ""
-        case Settings(text):
+        case SettingsStated(text):
             return "settings", text
         case Loss():
             return "everybody was charged for a loss", content.purpose
@@ -121,7 +121,7 @@ def question_of(purpose: str) -> tuple[str, str]:
     return (question, f"by {how}") if of else (purpose, "")
 
 
-def _figures(entry: Entry) -> tuple[str, ...]:
+def _figures(entry: LedgerEntry) -> tuple[str, ...]:
     content, when = entry.content, entry_data(entry)["time"][:19].replace("T", " ")
     if isinstance(content, Loss):
         return when, "-", "everybody", str(content.cost)

@@ -14,7 +14,7 @@ import typer
 from parties.command.arguments import JsonOption
 
 if TYPE_CHECKING:
-    from parties.contract.run import Outcome
+    from parties.contract.run import ContractOutcome
 
 _STYLES = {"holds": "green", "broken": "bold red", "not checked": "yellow"}
 
@@ -47,7 +47,7 @@ def contract(
             raise typer.Exit(int(ExitCode.FAILED))
 
 
-def envelope_of(outcome: Outcome) -> dict[str, Any]:
+def envelope_of(outcome: ContractOutcome) -> dict[str, Any]:
     """An envelope with the findings, of a failure if a clause does not hold."""
     from parties.command.output import ExitCode, envelope_ok
 
@@ -64,7 +64,7 @@ def envelope_of(outcome: Outcome) -> dict[str, Any]:
     return envelope
 
 
-def print_table(outcome: Outcome) -> None:
+def print_table(outcome: ContractOutcome) -> None:
     """One line for each clause; below it, what is wrong."""
     from rich import box
     from rich.table import Column, Table

@@ -16,7 +16,7 @@ import typer
 from parties.command.arguments import JsonOption
 
 if TYPE_CHECKING:
-    from parties.witness.record import Kept
+    from parties.witness.record import KeptHead
 
 witness_app = typer.Typer(help="A witness: it remembers how far ledgers have come.", no_args_is_help=True)
 
@@ -122,7 +122,7 @@ def witness_forget(
             print_whole(stdout_console(), f"Forgot {head.party}, which had come to entry {head.entries}")
 
 
-def _head_data(kept: Kept) -> dict[str, str | int]:
+def _head_data(kept: KeptHead) -> dict[str, str | int]:
     """A head on record, as plain data."""
     signed = kept.countersigned.signed
     return {

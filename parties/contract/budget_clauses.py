@@ -17,7 +17,7 @@ from localdp.party.party import Request
 from localdp.randomizers.finite_channel import FiniteChannel
 from parties import codec
 from parties.contract.clause import Clause
-from parties.contract.plan import Plan
+from parties.contract.plan import ClausePlan
 from parties.contract.subject import Broken, Subject, require_refused
 from parties.wire.v1 import randomizer_pb2
 
@@ -26,7 +26,7 @@ UNPAID_PARTS = 3
 _AT_ONCE = 6
 
 
-def exact(subject: Subject, plan: Plan) -> str:
+def exact(subject: Subject, plan: ClausePlan) -> str:
     """The budget that was announced, to the nanonat; replays of what was paid stay free."""
     block = plan.blocks["budget"]
     first = plan.payment_of("budget first", plan.payment // 2)
@@ -38,7 +38,7 @@ def exact(subject: Subject, plan: Plan) -> str:
     return f"{plan.budget} nanonats, then {EXHAUSTED}; replays are free"
 
 
-def whole(subject: Subject, plan: Plan) -> str:
+def whole(subject: Subject, plan: ClausePlan) -> str:
     """A cohort in which some can pay and others cannot; comes after the block `budget` was spent."""
     block, request = plan.blocks["budget"], plan.cheap("mixed")
     mixed = Cohort(block.start - 1, block.stop)
@@ -47,7 +47,7 @@ def whole(subject: Subject, plan: Plan) -> str:
     return "refused whole; the one who can pay is answered alone"
 
 
-def channel(subject: Subject, plan: Plan) -> str:
+def channel(subject: Subject, plan: ClausePlan) -> str:
     """A channel is described by its matrix alone: its epsilon is the agent's to find out."""
     block = plan.blocks["channel"]
     law = plan.channel(min(plan.payment, plan.budget // 2))
@@ -64,7 +64,7 @@ def channel(subject: Subject, plan: Plan) -> str:
     return f"charged {law.epsilon.nanonats} nanonats, as the matrix has"
 
 
-def _require_over_largest_refused(subject: Subject, plan: Plan) -> None:
+def _require_over_largest_refused(subject: Subject, plan: ClausePlan) -> None:
     over = plan.largest + NANONATS_PER_NAT // 2
     if over < LARGEST_EPSILON_NATS * NANONATS_PER_NAT:
         law: FiniteChannel = plan.channel(over)
@@ -72,7 +72,7 @@ def _require_over_largest_refused(subject: Subject, plan: Plan) -> None:
         require_refused("a channel over the announced largest", reply, "PERMISSION_DENIED POLICY_REFUSED")
 
 
-def cut_off(subject: Subject, plan: Plan) -> str:
+def cut_off(subject: Subject, plan: ClausePlan) -> str:
     """A call whose deadline passes, two that are cancelled, before and after the first reports, and the same again."""
     block, request = plan.blocks["retry"], plan.payment_of("retry", plan.payment // 2)
     hurried = subject.stub.Randomize(codec.request_to_wire(request, block), timeout=0.001)
@@ -88,7 +88,7 @@ def cut_off(subject: Subject, plan: Plan) -> str:
     return "cut off, cancelled, answered; charged once"
 
 
-def rush(subject: Subject, plan: Plan) -> str:
+def rush(subject: Subject, plan: ClausePlan) -> str:
     """Six requests at once, where the budget is enough for two."""
     block = plan.blocks["rush"]
     left = _paid_down(subject, plan, "rush", plan.budget, plan.payment)
@@ -106,7 +106,7 @@ def rush(subject: Subject, plan: Plan) -> str:
     return f"2 of {_AT_ONCE} answered"
 
 
-def require_left(subject: Subject, plan: Plan, name: str, left: int) -> None:
+def require_left(subject: Subject, plan: ClausePlan, name: str, left: int) -> None:
     """Each person of the block has exactly so many nanonats left; spends them."""
     block = plan.blocks[name]
     left = _paid_down(subject, plan, name, left, plan.payment - 1)
@@ -118,7 +118,7 @@ def require_left(subject: Subject, plan: Plan, name: str, left: int) -> None:
     require_refused(f"{plan.smallest} nanonats with nothing left", more, EXHAUSTED)
 
 
-def require_untouched(subject: Subject, plan: Plan, people: Cohort) -> None:
+def require_untouched(subject: Subject, plan: ClausePlan, people: Cohort) -> None:
     """These people of the block `unpaid` have all that is left to them: what was refused before has charged nobody."""
     left = unpaid_left(subject, plan)
     label = f"unpaid {people.start}"
@@ -129,19 +129,19 @@ def require_untouched(subject: Subject, plan: Plan, people: Cohort) -> None:
         raise Broken(f"what was refused has charged somebody: of {left} nanonats not all are left")
 
 
-def unpaid_left(subject: Subject, plan: Plan) -> int:
+def unpaid_left(subject: Subject, plan: ClausePlan) -> int:
     """What each person of the block `unpaid` has left: less than one payment, and half of one at least."""
     return _paid_down(subject, plan, "unpaid", plan.budget, plan.payment - 1)
 
 
-def unpaid_part(plan: Plan, number: int) -> Cohort:
+def unpaid_part(plan: ClausePlan, number: int) -> Cohort:
     """A part of the block `unpaid`, for one clause."""
     block = plan.blocks["unpaid"]
     size = block.size() // UNPAID_PARTS
     return Cohort(block.start + number * size, block.start + (number + 1) * size)
 
 
-def _paid_down(subject: Subject, plan: Plan, name: str, left: int, to: int) -> int:
+def _paid_down(subject: Subject, plan: ClausePlan, name: str, left: int, to: int) -> int:
     """Spend until at most `to` is left, and about half of it at least."""
     for number in count():
         if left <= to:

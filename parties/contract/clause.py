@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from parties.contract.plan import Plan
+from parties.contract.plan import ClausePlan
 from parties.contract.subject import Subject
 
 Verdict = Literal["holds", "broken", "not checked"]
@@ -19,12 +19,12 @@ class Clause:
     name: str  # C01, C02, ..: it never changes its meaning
     sentence: str
     check: Callable[
-        [Subject, Plan], str
+        [Subject, ClausePlan], str
     ]  # returns what was seen; raises `Broken` if the promise is not kept
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ClauseFinding:
     """What was found out about one clause."""
 
     clause: str

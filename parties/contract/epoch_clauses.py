@@ -17,14 +17,14 @@ from localdp.party.party import Request
 from parties import codec
 from parties.contract.budget_clauses import EXHAUSTED, require_untouched, unpaid_left, unpaid_part
 from parties.contract.clause import Clause
-from parties.contract.plan import Plan
+from parties.contract.plan import ClausePlan
 from parties.contract.subject import Answered, Broken, Reply, Subject, require_refused, unpacked
 
 EXPIRED = "FAILED_PRECONDITION REQUEST_EXPIRED"
 _NO_EPOCH = (1 << 64) - 1
 
 
-def another(subject: Subject, plan: Plan) -> str:
+def another(subject: Subject, plan: ClausePlan) -> str:
     """Epochs that are over, or not yet there, as requests and as quotes; then all that was left is left."""
     now = _open_epoch(subject)
     unpaid_left(subject, plan)
@@ -46,7 +46,7 @@ def _open_epoch(subject: Subject) -> int:
     return number
 
 
-def same(subject: Subject, plan: Plan) -> str:
+def same(subject: Subject, plan: ClausePlan) -> str:
     """A request for all that is left, without an epoch, with it, and without it again."""
     now, people = _open_epoch(subject), unpaid_part(plan, 2)
     request = plan.payment_of("of the open epoch", unpaid_left(subject, plan))
@@ -61,7 +61,7 @@ def same(subject: Subject, plan: Plan) -> str:
     return f"0 and {now}, one charge"
 
 
-def kept(subject: Subject, plan: Plan) -> str:
+def kept(subject: Subject, plan: ClausePlan) -> str:
     """Every ordinary request once more, however long ago it was answered: the very same messages."""
     first = [(request, _first(subject, plan, request)) for request in plan.requests.values()]
     for request, answered in first:
@@ -74,7 +74,7 @@ def kept(subject: Subject, plan: Plan) -> str:
     return f"{len(first)} requests, up to {ago:.0f} s old; kept: {told}"
 
 
-def _first(subject: Subject, plan: Plan, request: Request) -> Answered:
+def _first(subject: Subject, plan: ClausePlan, request: Request) -> Answered:
     """What was sent for a request of this check; it is made now, if it was not."""
     message = codec.request_to_wire(request, plan.crowd)
     key = message.SerializeToString()
@@ -83,7 +83,7 @@ def _first(subject: Subject, plan: Plan, request: Request) -> Answered:
     return subject.answered[key]
 
 
-def _may_be_gone(plan: Plan, answered: Answered) -> bool:
+def _may_be_gone(plan: ClausePlan, answered: Answered) -> bool:
     return 0 < plan.keep_seconds <= time.monotonic() - answered.at
 
 

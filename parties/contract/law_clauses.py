@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parties.contract.clause import Clause
-from parties.contract.plan import GRID, Plan
+from parties.contract.plan import GRID, ClausePlan
 from parties.contract.subject import Broken, Subject
 
 ALPHA = 1e-8
@@ -46,7 +46,7 @@ def likely(share: float, of: int, expected: float) -> bool:
     return of * divergence <= math.log(2 / ALPHA)
 
 
-def flips(subject: Subject, plan: Plan) -> str:
+def flips(subject: Subject, plan: ClausePlan) -> str:
     """How often `true` and `false` are told otherwise."""
     for name, truth in (("true", 1), ("true again", 1), ("false", 0)):
         request = plan.requests[name]
@@ -59,7 +59,7 @@ def flips(subject: Subject, plan: Plan) -> str:
     return f"as epsilon {epsilon:g}; below {low:.2f} or above {high:.2f} would have been seen"
 
 
-def grid(subject: Subject, plan: Plan) -> str:
+def grid(subject: Subject, plan: ClausePlan) -> str:
     """The laws of a known value between 0 and 1."""
     request = plan.requests["quarter"]
     ones = int(np.count_nonzero(subject.reports(request, plan.crowd)))

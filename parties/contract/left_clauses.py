@@ -13,7 +13,7 @@ from localdp.errors import MalformedReport
 from parties import codec
 from parties.contract.budget_clauses import EXHAUSTED
 from parties.contract.clause import Clause
-from parties.contract.plan import MOST_PAYMENTS, Plan
+from parties.contract.plan import MOST_PAYMENTS, ClausePlan
 from parties.contract.subject import Broken, Subject, reply_of, require_refused
 from parties.wire.v1 import oracle_pb2 as pb
 
@@ -21,7 +21,7 @@ _REFUSED = "PERMISSION_DENIED POLICY_REFUSED"
 _PLENTY = 4  # times a step: whoever has so much left is counted there
 
 
-def left(subject: Subject, plan: Plan) -> str:
+def left(subject: Subject, plan: ClausePlan) -> str:
     """Before and after a block of people is spent down; asking changes nothing."""
     before = _told(subject, plan)
     if before is None:
@@ -45,7 +45,7 @@ def left(subject: Subject, plan: Plan) -> str:
     return f"{step.people} of {plan.people} people have {step.at_least} nats left at least"
 
 
-def _told(subject: Subject, plan: Plan) -> tuple[Step, ...] | None:
+def _told(subject: Subject, plan: ClausePlan) -> tuple[Step, ...] | None:
     """The steps, if they are those of the contract; None where they are refused and may be."""
     try:
         told: pb.BudgetsResponse = subject.stub.Budgets(pb.BudgetsRequest(), timeout=subject.timeout)
@@ -58,7 +58,7 @@ def _told(subject: Subject, plan: Plan) -> tuple[Step, ...] | None:
         raise
 
 
-def _spend_down(subject: Subject, plan: Plan, floor: int) -> None:
+def _spend_down(subject: Subject, plan: ClausePlan, floor: int) -> None:
     """Have the block pay until it has less than so many nanonats left."""
     block, amount = plan.blocks["quiet"], plan.payment
     for number in range(2 * MOST_PAYMENTS):

@@ -17,7 +17,7 @@ from localdp.party.party import Request
 from parties import codec
 from parties.contract.budget_clauses import require_untouched, unpaid_left, unpaid_part
 from parties.contract.clause import Clause
-from parties.contract.plan import Plan
+from parties.contract.plan import ClausePlan
 from parties.contract.subject import PROMPT_SECONDS, Broken, Reply, Subject, require_refused, unpacked
 from parties.repeating import Begun, Stub
 from parties.wire.v1 import oracle_pb2_grpc
@@ -34,7 +34,7 @@ _READ_NOTHING_AHEAD = (  # or next to nothing: otherwise gRPC takes in megabytes
 )
 
 
-def work(subject: Subject, plan: Plan) -> str:
+def work(subject: Subject, plan: ClausePlan) -> str:
     """As much work as can be asked of everybody: refused, or cut into parts between which others are answered."""
     unpaid_left(subject, plan)
     people, request = unpaid_part(plan, 0), plan.large("large")
@@ -48,7 +48,7 @@ def work(subject: Subject, plan: Plan) -> str:
     return "as much as can be asked is refused, and charges nobody"
 
 
-def _beside(subject: Subject, plan: Plan, request: Request, quoted: Reply) -> str:
+def _beside(subject: Subject, plan: ClausePlan, request: Request, quoted: Reply) -> str:
     """The agent grants it to everybody: so it has to answer other calls while it works for some of them."""
     block = plan.blocks["quiet"]
     other = _paid(subject, plan)
@@ -63,7 +63,7 @@ def _beside(subject: Subject, plan: Plan, request: Request, quoted: Reply) -> st
     return f"{promised:.3g} s of work are granted; beside them the next call took {seconds:.2f} s"
 
 
-def unread(subject: Subject, plan: Plan) -> str:
+def unread(subject: Subject, plan: ClausePlan) -> str:
     """Answers that nobody reads, of about a hundred kilobytes each, all of one request that was paid for."""
     block = plan.blocks["quiet"]
     people = Cohort(block.start, min(block.stop, block.start + _MOST_PEOPLE))
@@ -114,14 +114,16 @@ def _read(subject: Subject, calls: Sequence[Begun], request: Request, people: Co
     raise Broken("no answer waits for its reader: all of them ended by themselves")
 
 
-def _paid(subject: Subject, plan: Plan) -> Request:
+def _paid(subject: Subject, plan: ClausePlan) -> Request:
     """A request of little work that was paid for, so that it is answered at once."""
     request = plan.cheap("beside")
     subject.reports(request, plan.blocks["quiet"])
     return request
 
 
-def _require_awake(subject: Subject, plan: Plan, request: Request, when: str, *refusals: str) -> float:
+def _require_awake(
+    subject: Subject, plan: ClausePlan, request: Request, when: str, *refusals: str
+) -> float:
     """Describe and Quote are answered promptly, and a request, too, unless it may be refused; the longest time of them."""
     message, began = codec.request_to_wire(request, plan.blocks["quiet"]), time.monotonic()
     with subject.hurried():

@@ -63,7 +63,7 @@ class Announced:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan(Announced):
+class ClausePlan(Announced):
     """Requests by name, people by clause."""
 
     column: str  # a column with few values
@@ -132,7 +132,7 @@ class Plan(Announced):
         )
 
 
-def plan_of(said: Announced) -> Plan:
+def plan_of(said: Announced) -> ClausePlan:
     """The plan for an agent that says this of itself; refused if it cannot be checked."""
     column = _column_of_few_values(said.schema)
     epsilon = Epsilon(min(NANONATS_PER_NAT, said.largest, said.budget // _SHARE))
@@ -140,7 +140,7 @@ def plan_of(said: Announced) -> Plan:
     values = category_size(Column(column), said.schema)
     run = os.urandom(16)
     crowd, blocks = _places(said.people)
-    return Plan(
+    return ClausePlan(
         **{field.name: getattr(said, field.name) for field in fields(said)},
         column=column,
         values=values,

@@ -17,14 +17,14 @@ from localdp.randomizers.one_bit import OneBitRandomizer
 from parties import codec
 from parties.contract.budget_clauses import EXHAUSTED, require_left
 from parties.contract.clause import Clause
-from parties.contract.plan import Plan, two_values
+from parties.contract.plan import ClausePlan, two_values
 from parties.contract.subject import Broken, Subject, require_refused
 from parties.wire.v1 import oracle_pb2 as pb
 
 _QUOTED = 3
 
 
-def free(subject: Subject, plan: Plan) -> str:
+def free(subject: Subject, plan: ClausePlan) -> str:
     """Quotes of several requests, and then all of the budget; what was paid before would still be answered."""
     block, payment = plan.blocks["quote"], plan.payment // 2
     paid = plan.payment_of("quote paid", payment)
@@ -53,7 +53,7 @@ def granted(subject: Subject, request: Request, cohort: Cohort) -> pb.QuoteRespo
     return reply.told
 
 
-def unmoved(subject: Subject, plan: Plan) -> str:
+def unmoved(subject: Subject, plan: ClausePlan) -> str:
     """A quote before anybody has paid, after some have, and after all have; and of a request that nobody pays for."""
     block, request = plan.blocks["quiet"], plan.cheap("quoted twice")
     before = granted(subject, request, block)
@@ -66,7 +66,7 @@ def unmoved(subject: Subject, plan: Plan) -> str:
     return f"{before.epsilon_nanonats} nanonats, {before.work_nanoseconds} ns of work, paid or not"
 
 
-def by_shape(subject: Subject, plan: Plan) -> str:
+def by_shape(subject: Subject, plan: ClausePlan) -> str:
     """Quotes of pairs of queries that differ in a value alone, and of more and more people."""
     for one, other in _same_shape(plan):
         if granted(subject, one, plan.blocks["quiet"]) != granted(subject, other, plan.blocks["quiet"]):
@@ -78,14 +78,14 @@ def by_shape(subject: Subject, plan: Plan) -> str:
     return f"{work[0]} ns of work for one person, {work[-1]} ns for {plan.crowd.size()}"
 
 
-def _same_shape(plan: Plan) -> Iterator[tuple[Request, Request]]:
+def _same_shape(plan: ClausePlan) -> Iterator[tuple[Request, Request]]:
     grid = plan.requests["quarter"]
     yield grid, replace(grid, query="clip(0.75)")
     for one, other in (("true", "false"), *two_values(plan.schema, plan.column)):
         yield plan.cheap("shape", one), plan.cheap("shape", other)
 
 
-def refused(subject: Subject, plan: Plan) -> str:
+def refused(subject: Subject, plan: ClausePlan) -> str:
     """What is refused as a request is refused as a quote, in the same words; comes after the block `budget` was spent."""
     count = 0
     for what, message in _refused(plan):
@@ -99,7 +99,7 @@ def refused(subject: Subject, plan: Plan) -> str:
     return f"{count} requests, and none at all"
 
 
-def _refused(plan: Plan) -> Iterator[tuple[str, pb.RandomizeRequest]]:
+def _refused(plan: ClausePlan) -> Iterator[tuple[str, pb.RandomizeRequest]]:
     one = Cohort(0, 1)
     yield "more than is left", codec.request_to_wire(plan.cheap("too poor"), plan.blocks["budget"])
     nobody = Cohort(plan.people, plan.people + 1)

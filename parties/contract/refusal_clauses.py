@@ -17,7 +17,7 @@ from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
 from parties import codec
 from parties.contract.clause import Clause
-from parties.contract.plan import Plan
+from parties.contract.plan import ClausePlan
 from parties.contract.subject import Broken, Reply, Subject, reply_of, require_refused
 from parties.query_codec import LARGEST_QUERY_BYTES, query_to_wire
 from parties.wire.v1 import oracle_pb2 as pb
@@ -29,12 +29,12 @@ _POLICY = "PERMISSION_DENIED POLICY_REFUSED"
 _UNKNOWN_KIND = b"\xc2\x3e\x00"  # field 1000 of a message, of length 0
 
 
-def _message(plan: Plan) -> pb.RandomizeRequest:
+def _message(plan: ClausePlan) -> pb.RandomizeRequest:
     """A request that would be answered; each clause spoils one thing of it."""
     return codec.request_to_wire(plan.cheap("spoiled"), Cohort(0, 1))
 
 
-def queries(subject: Subject, plan: Plan) -> str:
+def queries(subject: Subject, plan: ClausePlan) -> str:
     """Queries that are no queries, or not about these columns."""
     count = 0
     for what, query in _bad_queries(plan):
@@ -45,7 +45,7 @@ def queries(subject: Subject, plan: Plan) -> str:
     return f"{count} queries"
 
 
-def _bad_queries(plan: Plan) -> Iterator[tuple[str, query_pb2.Query]]:
+def _bad_queries(plan: ClausePlan) -> Iterator[tuple[str, query_pb2.Query]]:
     unknown = next(name for name in ("x", "y" * 64) if name not in plan.schema)
     column = query_pb2.Expression(column=plan.column)
     truth = query_pb2.Expression(truth=True)
@@ -73,7 +73,7 @@ def _number(numerator: str, denominator: str) -> query_pb2.Expression:
     return query_pb2.Expression(number=query_pb2.Rational(numerator=numerator, denominator=denominator))
 
 
-def people(subject: Subject, plan: Plan) -> str:
+def people(subject: Subject, plan: ClausePlan) -> str:
     """People whom the party does not hold."""
     payment, held = plan.cheap("nobody"), plan.people
     far = (
@@ -98,7 +98,7 @@ def people(subject: Subject, plan: Plan) -> str:
     return f"{held} people, and nobody else"
 
 
-def epsilons(subject: Subject, plan: Plan) -> str:
+def epsilons(subject: Subject, plan: ClausePlan) -> str:
     """Epsilons that are none, and one that is more than the party allows."""
     for nanonats in (0, LARGEST_EPSILON_NATS * NANONATS_PER_NAT + 1, (1 << 64) - 1):
         message = _message(plan)
@@ -112,7 +112,7 @@ def epsilons(subject: Subject, plan: Plan) -> str:
     return "zero, huge, and beyond the announced largest"
 
 
-def too_little(subject: Subject, plan: Plan) -> str:
+def too_little(subject: Subject, plan: ClausePlan) -> str:
     """An epsilon that is less than the party allows, as a request and as a quote."""
     if plan.smallest == 1:
         return "not promised: requests may cost 1 nanonat"
@@ -122,7 +122,7 @@ def too_little(subject: Subject, plan: Plan) -> str:
     return f"below {plan.smallest} nanonats"
 
 
-def randomizers(subject: Subject, plan: Plan) -> str:
+def randomizers(subject: Subject, plan: ClausePlan) -> str:
     """Randomizers that nobody knows, or that do not exist."""
     bad = {
         "no randomizer": randomizer_pb2.Randomizer(),
@@ -147,7 +147,7 @@ def _one_bit(resolution: int) -> randomizer_pb2.Randomizer:
     )
 
 
-def identifiers(subject: Subject, plan: Plan) -> str:
+def identifiers(subject: Subject, plan: ClausePlan) -> str:
     """Identifiers that are too short to be fresh, or too long."""
     lengths = (0, 1, SHORTEST_REQUEST_ID - 1, LONGEST_REQUEST_ID + 1)
     for length in lengths:
@@ -157,7 +157,7 @@ def identifiers(subject: Subject, plan: Plan) -> str:
     return ", ".join(map(str, lengths)) + " bytes"
 
 
-def collections(subject: Subject, plan: Plan) -> str:
+def collections(subject: Subject, plan: ClausePlan) -> str:
     """Collections that are none, or by servers that the party never chose."""
     require_refused("no collection", _contribute(subject, pb.ContributeRequest()), _PARAMETER, _QUERY)
     collection = Collection(

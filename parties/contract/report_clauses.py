@@ -9,13 +9,13 @@ from localdp.cohorts import SEED_BYTES, Cohort, Split
 from localdp.party.party import Request
 from parties.contract.clause import Clause
 from parties.contract.law_clauses import Share
-from parties.contract.plan import Plan
+from parties.contract.plan import ClausePlan
 from parties.contract.subject import Broken, Subject, unpacked
 
 _SPLIT = Split(b"contract".ljust(SEED_BYTES), 3, 1)
 
 
-def repeated(subject: Subject, plan: Plan) -> str:
+def repeated(subject: Subject, plan: ClausePlan) -> str:
     """The same request, twice."""
     for name in ("asked", "column", "near a quarter"):
         request = plan.requests[name]
@@ -25,7 +25,7 @@ def repeated(subject: Subject, plan: Plan) -> str:
     return f"3 requests of {plan.crowd.size()} people, twice"
 
 
-def parts(subject: Subject, plan: Plan) -> str:
+def parts(subject: Subject, plan: ClausePlan) -> str:
     """Some of the people of a request that was answered for all."""
     crowd = plan.crowd
     middle = crowd.stop // 2
@@ -55,7 +55,7 @@ def _require_slice(
         raise Broken(f"people {people}: {_changed(mine, theirs)} of {len(mine)} reports are not theirs")
 
 
-def independent(subject: Subject, plan: Plan) -> str:
+def independent(subject: Subject, plan: ClausePlan) -> str:
     """Two requests agree as often as independent coins do: not always, not never."""
     bits = {
         name: subject.reports(plan.requests[name], plan.crowd) for name in ("true", "true again", "false")
@@ -74,7 +74,7 @@ def independent(subject: Subject, plan: Plan) -> str:
     return "two identifiers, two queries, neighbours: as independent coins"
 
 
-def lengths(subject: Subject, plan: Plan) -> str:
+def lengths(subject: Subject, plan: ClausePlan) -> str:
     """Counts, lengths and padding, for numbers of people that fill no byte; the same for all values."""
     crowd = plan.crowd
     for stop in (1, 7, 8, 13, crowd.stop):

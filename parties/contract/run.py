@@ -23,8 +23,8 @@ from parties.contract import (
     serving_clauses,
     time_clauses,
 )
-from parties.contract.clause import Clause, Finding, Verdict
-from parties.contract.plan import Announced, Plan, plan_of
+from parties.contract.clause import Clause, ClauseFinding, Verdict
+from parties.contract.plan import Announced, ClausePlan, plan_of
 from parties.contract.subject import Broken, Subject
 from parties.identity import Identity
 from parties.status import error_of
@@ -47,12 +47,12 @@ CLAUSES: tuple[Clause, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ContractOutcome:
     """What was found out about an agent."""
 
     target: str
     announcement: str
-    findings: tuple[Finding, ...]  # in the order of their names
+    findings: tuple[ClauseFinding, ...]  # in the order of their names
 
     @property
     def holds(self) -> bool:
@@ -76,7 +76,7 @@ def check_contract(
     progress: Callable[[Clause], None] = lambda clause: None,
     seconds: float = SECONDS,
     clauses: Sequence[Clause] = CLAUSES,
-) -> Outcome:
+) -> ContractOutcome:
     """Check every clause; `announce` is told what will be spent before anything is.
 
     Those up to C25 rest on each other, and are checked together or not at all; each of the others stands for itself.
@@ -86,13 +86,15 @@ def check_contract(
         try:
             plan = _plan(described)
         except Broken as broken:
-            return Outcome(target, "nothing", _without_a_plan(clauses, str(broken)))
+            return ContractOutcome(target, "nothing", _without_a_plan(clauses, str(broken)))
         announce(plan.announcement())
         findings = []
         for clause in clauses:
             progress(clause)
             findings.append(_checked(clause, subject, plan))
-    return Outcome(target, plan.announcement(), tuple(sorted(findings, key=lambda finding: finding.clause)))
+    return ContractOutcome(
+        target, plan.announcement(), tuple(sorted(findings, key=lambda finding: finding.clause))
+    )
 
 
 def _described(subject: Subject) -> pb.DescribeResponse:
@@ -102,7 +104,7 @@ def _described(subject: Subject) -> pb.DescribeResponse:
         raise error_of(failure, f"the agent at {subject.address}") from None
 
 
-def _plan(described: pb.DescribeResponse) -> Plan:
+def _plan(described: pb.DescribeResponse) -> ClausePlan:
     try:
         serving_clauses.require_description(described)
         schema = codec.schema_from_wire(described.schema)
@@ -122,23 +124,25 @@ def _plan(described: pb.DescribeResponse) -> Plan:
     )
 
 
-def _without_a_plan(clauses: Sequence[Clause], reason: str) -> tuple[Finding, ...]:
+def _without_a_plan(clauses: Sequence[Clause], reason: str) -> tuple[ClauseFinding, ...]:
     """An agent that describes itself absurdly breaks that clause; nothing else can be asked of it."""
     return tuple(
-        Finding(clause.name, clause.sentence, "broken", reason, 0.0)
+        ClauseFinding(clause.name, clause.sentence, "broken", reason, 0.0)
         if clause.name == "C03"
-        else Finding(clause.name, clause.sentence, "not checked", "the agent's description is no use", 0.0)
+        else ClauseFinding(
+            clause.name, clause.sentence, "not checked", "the agent's description is no use", 0.0
+        )
         for clause in sorted(clauses, key=lambda clause: clause.name)
     )
 
 
-def _checked(clause: Clause, subject: Subject, plan: Plan) -> Finding:
+def _checked(clause: Clause, subject: Subject, plan: ClausePlan) -> ClauseFinding:
     began = time.monotonic()
     verdict, reason = _verdict(clause, subject, plan)
-    return Finding(clause.name, clause.sentence, verdict, reason, round(time.monotonic() - began, 3))
+    return ClauseFinding(clause.name, clause.sentence, verdict, reason, round(time.monotonic() - began, 3))
 
 
-def _verdict(clause: Clause, subject: Subject, plan: Plan) -> tuple[Verdict, str]:
+def _verdict(clause: Clause, subject: Subject, plan: ClausePlan) -> tuple[Verdict, str]:
     if subject.out_of_time:
         return "not checked", "the time for the whole check was over"
     try:

@@ -12,7 +12,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from localdp.cohorts import LARGEST_INDEX
 from parties import codec
 from parties.contract.clause import Clause
-from parties.contract.plan import Plan
+from parties.contract.plan import ClausePlan
 from parties.contract.subject import Broken, Reply, Subject, require_refused
 from parties.repeating import Begun, Response, Stub
 from parties.serving import LARGEST_MESSAGE_BYTES
@@ -25,7 +25,7 @@ _LARGEST_AMOUNT = 1 << 62  # nanonats
 _GARBAGE = (b"\xff" * 50, b"\x0a\x05abc", b"\x0a\x10" + b"i" * 16 + b"\x12\x02\x0a\x7f")
 
 
-def health(subject: Subject, plan: Plan) -> str:
+def health(subject: Subject, plan: ClausePlan) -> str:
     """The gRPC health protocol, for the whole server and for the service."""
     stub: Stub = health_pb2_grpc.HealthStub(subject.channel)
     for service in ("", _SERVICE.full_name):
@@ -36,7 +36,7 @@ def health(subject: Subject, plan: Plan) -> str:
     return "SERVING, the server and the service"
 
 
-def reflection(subject: Subject, plan: Plan) -> str:
+def reflection(subject: Subject, plan: ClausePlan) -> str:
     """The gRPC reflection protocol: the service, and every method of the contract."""
     listed = _reflected(subject, reflection_pb2.ServerReflectionRequest(list_services=""))
     if _SERVICE.full_name not in {service.name for service in listed.list_services_response.service}:
@@ -60,7 +60,7 @@ def _reflected(subject: Subject, request: reflection_pb2.ServerReflectionRequest
     return next(iter(stub.ServerReflectionInfo(iter([request]), timeout=subject.timeout)))
 
 
-def description(subject: Subject, plan: Plan) -> str:
+def description(subject: Subject, plan: ClausePlan) -> str:
     """Within bounds, and the same twice."""
     first = subject.describe()
     require_description(first)
@@ -86,7 +86,7 @@ def require_description(described: pb.DescribeResponse) -> None:
         raise Broken(f"there are at most {_MOST_SERVERS} share servers, each with its own name")
 
 
-def oversized(subject: Subject, plan: Plan) -> str:
+def oversized(subject: Subject, plan: ClausePlan) -> str:
     """A message over gRPC's limit of 4 MiB."""
     message = codec.request_to_wire(plan.requests["true"], plan.crowd)
     message.query.root.label = "x" * (LARGEST_MESSAGE_BYTES + 1)
@@ -108,7 +108,7 @@ class _decoded:  # noqa: N801
         return (pb.RandomizeResponse.FromString(message) for message in self._call)
 
 
-def garbage(subject: Subject, plan: Plan) -> str:
+def garbage(subject: Subject, plan: ClausePlan) -> str:
     """Bytes that are no message.  UNKNOWN, INTERNAL: gRPC's own words for them, before a handler sees them."""
     raw: Stub = subject.channel.unary_stream(f"/{_SERVICE.full_name}/Randomize")
     for data in _GARBAGE:
@@ -124,13 +124,13 @@ def garbage(subject: Subject, plan: Plan) -> str:
     return _still_up(subject, plan)
 
 
-def _still_up(subject: Subject, plan: Plan) -> str:
+def _still_up(subject: Subject, plan: ClausePlan) -> str:
     if subject.describe().people != plan.people:
         raise Broken("afterwards the agent describes itself otherwise")
     return "refused; the agent stays up"
 
 
-def silence(subject: Subject, plan: Plan) -> str:
+def silence(subject: Subject, plan: ClausePlan) -> str:
     """No refusal of this check said more than it should; this clause comes last."""
     for reply in subject.refusals:
         text = reply.text

@@ -17,7 +17,7 @@ from localdp.party.party import Request
 from parties import codec
 from parties.contract.budget_clauses import EXHAUSTED, unpaid_left, unpaid_part
 from parties.contract.clause import Clause
-from parties.contract.plan import Plan
+from parties.contract.plan import ClausePlan
 from parties.contract.quote_clauses import granted
 from parties.contract.subject import Broken, Reply, Subject, require_refused, unpacked
 
@@ -31,7 +31,7 @@ _NOISE = 0.1  # of a time: reading a request takes as long as it takes, and is n
 _CONDITIONS = 500
 
 
-def never_early(subject: Subject, plan: Plan) -> str:
+def never_early(subject: Subject, plan: ClausePlan) -> str:
     """First answers, repetitions, refusals that have to do with what was spent, and quotes, some times each."""
     if not plan.quantum:
         return NOT_PROMISED
@@ -40,7 +40,7 @@ def never_early(subject: Subject, plan: Plan) -> str:
     return f"quantum {_milliseconds(plan.quantum)}; none came before {earliest:.2f} times its time"
 
 
-def _timed(subject: Subject, plan: Plan, number: int) -> Iterator[tuple[str, Reply, int]]:
+def _timed(subject: Subject, plan: ClausePlan, number: int) -> Iterator[tuple[str, Reply, int]]:
     """What was asked, the reply, and after how many nanoseconds it may come."""
     block = plan.blocks["quiet"]
     request = plan.cheap(f"timed {number}")
@@ -69,7 +69,7 @@ def _required(what: str, reply: Reply, nanoseconds: int) -> float:
     return took / nanoseconds
 
 
-def _require_whole_quanta(subject: Subject, plan: Plan) -> None:
+def _require_whole_quanta(subject: Subject, plan: ClausePlan) -> None:
     """The times that quotes tell are some quanta; each may be rounded to a nanosecond."""
     for cohort in (plan.blocks["quiet"], plan.crowd):
         time = granted(subject, plan.cheap("timed in quanta"), cohort).answer_nanoseconds
@@ -80,7 +80,7 @@ def _require_whole_quanta(subject: Subject, plan: Plan) -> None:
             )
 
 
-def whatever_is_true(subject: Subject, plan: Plan) -> str:
+def whatever_is_true(subject: Subject, plan: ClausePlan) -> str:
     """Free repetitions of two requests of one shape, in turns; the shortest of each, up to a quantum."""
     if not plan.quantum:
         return NOT_PROMISED
@@ -102,7 +102,7 @@ def whatever_is_true(subject: Subject, plan: Plan) -> str:
     return f"{_CONDITIONS} conditions: {' if true, '.join(map(_milliseconds, shortest))} if false"
 
 
-def _repeated(subject: Subject, plan: Plan, requests: Sequence[Request]) -> list[float]:
+def _repeated(subject: Subject, plan: ClausePlan, requests: Sequence[Request]) -> list[float]:
     """The shortest time of some repetitions of each, in nanoseconds."""
     shortest = [math.inf] * len(requests)
     for _ in range(_REPETITIONS):

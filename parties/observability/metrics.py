@@ -51,7 +51,7 @@ class Metric:
 
 
 @dataclass(slots=True)
-class Histogram:
+class MetricHistogram:
     """How many observations were at most so large, for each of some bounds."""
 
     name: str
@@ -86,7 +86,7 @@ class Histogram:
             yield f"{self.name}_count{_braces(self.labels, labels)} {running}"
 
 
-def exposition(metrics: Sequence[Metric | Histogram]) -> str:
+def exposition(metrics: Sequence[Metric | MetricHistogram]) -> str:
     """All metrics as text."""
     lines: list[str] = []
     for metric in metrics:

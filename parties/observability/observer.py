@@ -34,7 +34,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, Receipt
 from localdp.errors import LocalDpError, PolicyRefused
 from parties.observability.logs import Value, log
-from parties.observability.metrics import Histogram, Metric, exposition
+from parties.observability.metrics import Metric, MetricHistogram, exposition
 from parties.observability.refusals import Refusals
 from parties.status import CODES, reason
 
@@ -78,7 +78,9 @@ class Observer:
             "counter",
             ("server",),
         )
-        self.seconds = Histogram("localdp_call_seconds", "How long calls took, by method.", ("method",))
+        self.seconds = MetricHistogram(
+            "localdp_call_seconds", "How long calls took, by method.", ("method",)
+        )
 
     def call(self, method: str, caller: str) -> Call:
         """A call that begins now."""

@@ -31,7 +31,7 @@ from parties.wire.v1 import relay_pb2 as pb
 MOST_WAITING_FRAMES = 4 * MOST_CALLS
 
 
-class Desk(Protocol):
+class RelayDesk(Protocol):
     """Where calls are handed in, from any thread."""
 
     def begin(self, call: RelayedCall) -> None:
@@ -51,7 +51,7 @@ class RelayedCall:
     """One call, for the thread that made it: an iterator over the messages of its answer."""
 
     def __init__(
-        self, desk: Desk, party: str, method: str, request: bytes, timeout_seconds: float | None
+        self, desk: RelayDesk, party: str, method: str, request: bytes, timeout_seconds: float | None
     ) -> None:
         self.party = party
         self.method = method

@@ -11,7 +11,7 @@ from typing import NoReturn
 import grpc
 from google.protobuf.message import Message
 
-from parties.relay.attachment import Desk, RelayedCall
+from parties.relay.attachment import RelayDesk, RelayedCall
 from parties.relay.limits import RelayedFailure
 
 Serialize = Callable[[Message], bytes]
@@ -21,7 +21,7 @@ Deserialize = Callable[[bytes], Message]
 class RelayChannel(grpc.Channel):
     """Calls with one request, to one party."""
 
-    def __init__(self, desk: Desk, party: str) -> None:
+    def __init__(self, desk: RelayDesk, party: str) -> None:
         self._desk = desk
         self._party = party
 

@@ -23,7 +23,7 @@ import grpc
 from localdp.errors import DeadlineMissed
 from parties.coordinator import CALL_SECONDS, RemoteParties
 from parties.identity import Identity
-from parties.relay.attachment import Desk, RelayedCall, unattached
+from parties.relay.attachment import RelayDesk, RelayedCall, unattached
 from parties.relay.channel import RelayChannel
 from parties.relay.service import SERVICE_NAME, RelayService
 from parties.serving import GRACE_SECONDS, Options, start_server
@@ -40,7 +40,7 @@ class AttachedPeer:
     """A party that dialled in."""
 
     name: str
-    desk: Desk
+    desk: RelayDesk
 
     def open(self, identity: Identity | None) -> grpc.Channel:
         """A channel over the party's stream; who calls was settled when the stream was opened."""

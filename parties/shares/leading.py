@@ -27,7 +27,7 @@ BUSY_SECONDS = 10.0  # of one call; a deadline of a minute is far
 _Result = TypeVar("_Result")
 
 
-class Work(Protocol):
+class RunJob(Protocol):
     """Runs a job on the one thread that owns the server's state."""
 
     def __call__(self, job: Callable[[], _Result]) -> Awaitable[_Result]:
@@ -39,7 +39,7 @@ class Leading:
     """One collection, led by this server."""
 
     def __init__(
-        self, server: ShareServer, helpers: Sequence[RemoteHelper], collection: Collection, work: Work
+        self, server: ShareServer, helpers: Sequence[RemoteHelper], collection: Collection, work: RunJob
     ) -> None:
         self._server = server
         self._helpers = list(helpers)

@@ -28,7 +28,7 @@ from localdp.errors import InvalidParameter, StorageFailed
 from localdp.sharing.blocks import Mask, Positions, Rows, pack_positions, rows_from, unpack_positions
 from localdp.sharing.collection import MOST_PEOPLE, Collection
 from localdp.sharing.history import NOTHING_RELEASED, followed
-from localdp.sharing.storage import Holding, Job, Kept, Release, Upload
+from localdp.sharing.storage import Holding, Job, KeptCollection, Release, Upload
 from localdp.sharing.vault import Vault
 from parties import codec, durable
 from parties.durable import make_private, transaction
@@ -143,7 +143,7 @@ class SqliteStorage:
         """Let go of the file."""
         self._file.close()
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[KeptCollection]:
         """Every collection in progress that there is a secret for, and of the others what they were."""
         with storage_errors():
             rows = self._file.execute("SELECT * FROM collections ORDER BY rowid").fetchall()
@@ -293,13 +293,13 @@ class SqliteStorage:
         reports: int | None,
         accepted: bytes,
         jobs: int,
-    ) -> Kept:
+    ) -> KeptCollection:
         collection = codec.collection_from_wire(collection_pb2.Collection.FromString(description))
         if collection.digest != digest:
             raise StorageFailed(
                 "the state of the share server has a collection under a digest that is not its own"
             )
-        kept = Kept(collection, owner, verify_key)
+        kept = KeptCollection(collection, owner, verify_key)
         if self._vault.secret(digest) is None:
             return kept
         if sums:

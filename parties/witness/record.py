@@ -56,7 +56,7 @@ _COLUMNS = "party, entries, link, public_key, signature, countersignature, count
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptHead:
     """A head on record, and when it was countersigned, in seconds since 1970."""
 
     countersigned: CountersignedHead
@@ -123,7 +123,7 @@ class WitnessRecord:
             self._file.execute("DELETE FROM heads WHERE party = ?", (party,))
         return kept.countersigned.signed.head
 
-    def everybody(self) -> list[Kept]:
+    def everybody(self) -> list[KeptHead]:
         """All heads on record, by name."""
         with _storage_errors():
             rows = self._file.execute(f"SELECT {_COLUMNS} FROM heads ORDER BY party").fetchall()  # noqa: S608
@@ -147,19 +147,19 @@ class WitnessRecord:
         (key,) = self._file.execute("SELECT key FROM witness").fetchone()
         return Ed25519PrivateKey.from_private_bytes(key)
 
-    def _kept(self, party: str) -> Kept | None:
+    def _kept(self, party: str) -> KeptHead | None:
         row = self._file.execute(
             f"SELECT {_COLUMNS} FROM heads WHERE party = ?",  # noqa: S608
             (party,),
         ).fetchone()
         return None if row is None else self._kept_of(row)
 
-    def _kept_of(self, row: tuple[str, int, bytes, bytes, bytes, bytes, int]) -> Kept:
+    def _kept_of(self, row: tuple[str, int, bytes, bytes, bytes, bytes, int]) -> KeptHead:
         """A row, if it is what this witness has signed: a changed one is not."""
         party, entries, link, public_key, signature, countersignature, at = row
         try:
             signed = SignedHead(Head(party, entries, link), public_key, signature)
-            return Kept(CountersignedHead(signed, public_key_of(self.signer), countersignature), at)
+            return KeptHead(CountersignedHead(signed, public_key_of(self.signer), countersignature), at)
         except LocalDpError as error:
             raise StorageFailed(f"the record of {party!r} is not what the witness has signed") from error
 

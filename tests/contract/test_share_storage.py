@@ -13,7 +13,7 @@ from localdp.errors import InvalidParameter, StorageFailed
 from localdp.sharing.agreement import agree
 from localdp.sharing.blocks import Rows
 from localdp.sharing.encoding import Encoding
-from localdp.sharing.storage import Holding, Job, MemoryStorage, Release, Storage, Upload
+from localdp.sharing.storage import Holding, Job, MemoryStorage, Release, ShareStorage, Upload
 from localdp.sharing.vault import MemoryVault
 from parties.shares.rest import Rest
 from parties.shares.storage import SqliteStorage
@@ -31,7 +31,7 @@ from tests.support.shares import (
 COLLECTION = collection_of(encoding=Encoding.histogram(3), tier="prio3")
 DIGEST = COLLECTION.digest
 
-Again = Callable[[], Storage]  # the storage as the next process finds it
+Again = Callable[[], ShareStorage]  # the storage as the next process finds it
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -42,7 +42,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Again]:
         return
     opened: list[SqliteStorage] = []
 
-    def again() -> Storage:
+    def again() -> ShareStorage:
         for before in opened:
             before.close()
         opened.append(sqlite(tmp_path / "state"))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.task import Task
+from localdp.sharing.task import CollectionTask
 from parties.shares import run, storage
 from parties.shares.rest import Rest
 
@@ -31,10 +31,10 @@ class Bare(Rest):
 class Unbound(ShareServer):
     """A broken twin."""
 
-    def _agree_on_key(self, task: Task, verify_key: bytes) -> None:
+    def _agree_on_key(self, task: CollectionTask, verify_key: bytes) -> None:
         task.verify_key, task._checker = verify_key, None
 
-    def _noise(self, task: Task) -> list[int]:
+    def _noise(self, task: CollectionTask) -> list[int]:
         collection = task.collection
         drawn = collection.noise.draw(KeystreamSource(os.urandom(32)), collection.encoding.length)
         return [int(entry) for entry in drawn]

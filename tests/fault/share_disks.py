@@ -1,7 +1,7 @@
 """Where a share server's state and secrets are, in memory or in files: they outlive the process, and somebody copies them.
 
 process   a `ShareServer`: gone with a crash
-state     a `Storage`  } written to through `Failing`: the process dies before or after a write, on demand
+state     a `ShareStorage`  } written to through `Failing`: the process dies before or after a write, on demand
 secrets   a `Vault`    }
 copies    of both, of one moment; put back together, alone, or one from here and one from there
 """
@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from localdp.errors import StorageFailed
 from localdp.sharing.blocks import Rows
 from localdp.sharing.history import NOTHING_RELEASED, followed
-from localdp.sharing.storage import Job, Kept, MemoryStorage, Storage, Upload
+from localdp.sharing.storage import Job, KeptCollection, MemoryStorage, ShareStorage, Upload
 from localdp.sharing.vault import Vault
 from parties.shares.storage import SqliteStorage
 from parties.shares.vault import FileVault, vault_path
@@ -149,7 +149,7 @@ class RestingStorage(MemoryStorage):
         if self._under.get((collection, number)) != self._secret(collection):
             raise StorageFailed("the share server's state does not fit to its secrets")
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[KeptCollection]:
         kept = super().kept()
         for one in kept:
             if one.sums and self._secret(one.collection.digest) is not None:
@@ -173,7 +173,7 @@ class RestingStorage(MemoryStorage):
 class Disk(Protocol):
     """A machine's disk, while no process runs or while one does."""
 
-    def opened(self) -> tuple[Storage, Vault]:
+    def opened(self) -> tuple[ShareStorage, Vault]:
         """For a process that starts."""
         ...
 
@@ -205,7 +205,7 @@ class MemoryDisk:
         self._draw, self._make_storage = draw, make_storage
         self.lose(STATE, VAULT)
 
-    def opened(self) -> tuple[Storage, Vault]:
+    def opened(self) -> tuple[ShareStorage, Vault]:
         self._state.vault = self._vault
         return self._state, self._vault
 
@@ -243,7 +243,7 @@ class FileDisk:
     def _state(self) -> Path:
         return self._directory / STATE
 
-    def opened(self) -> tuple[Storage, Vault]:
+    def opened(self) -> tuple[ShareStorage, Vault]:
         vault = FileVault(vault_path(self._state))
         try:
             storage = SqliteStorage(self._state, self._name, vault, synced=False)

@@ -37,7 +37,7 @@ from localdp.sharing import agreement
 from localdp.sharing.blocks import Mask
 from localdp.sharing.collection import Tier
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import Kept
+from localdp.sharing.storage import KeptCollection
 from tests.fault.share_adversary import Adversary, Puppet, error_of
 from tests.fault.share_book import MINIMUM, REPORTS, Batch, Book, bad_for, set_of
 from tests.fault.share_disks import STATE, VAULT, Crash, Disk, Draw, Failing, Fuse, MemoryDisk
@@ -248,8 +248,8 @@ class World:
         server: Any = self.seats[number].running
         return server._storage.inner, server._vault.inner
 
-    def _kept(self, number: int, name: bytes) -> Kept:
-        kept: list[Kept] = self._parts(number)[0].kept()
+    def _kept(self, number: int, name: bytes) -> KeptCollection:
+        kept: list[KeptCollection] = self._parts(number)[0].kept()
         return next(one for one in kept if one.collection.digest == name)
 
     def _batch(self, name: bytes) -> Batch:

@@ -20,7 +20,7 @@ from localdp.sharing.agreement import agree
 from localdp.sharing.blocks import Rows, ShareBlock
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
-from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
+from localdp.sharing.prio3 import Count, HistogramCircuit, MultihotCountVec, Prio3, Sum, SumVec
 from localdp.sharing.prio3.prio3 import NONCE_BYTES
 from localdp.sharing.share_server import ShareServer
 from tests.support.shares import bits, blocks_of, collection_of, exact_sums, one_hot, servers_for, upload
@@ -39,7 +39,7 @@ class LyingSum(Sum):
         return list(measurement)
 
 
-class LyingHistogram(Histogram):
+class LyingHistogram(HistogramCircuit):
     def encode(self, measurement: Any) -> Any:
         return list(measurement)
 

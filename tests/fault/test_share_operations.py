@@ -24,8 +24,8 @@ from localdp.sharing import agreement
 from localdp.sharing.binding import Opening
 from localdp.sharing.blocks import Mask, Octets, Positions
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import Holding, Job, Kept, Release
-from localdp.sharing.task import Task
+from localdp.sharing.storage import Holding, Job, KeptCollection, Release
+from localdp.sharing.task import CollectionTask
 from tests.fault.share_adversary import JOB
 from tests.fault.share_book import REPORTS
 from tests.fault.share_disks import Crash, Draw, FileDisk, MemoryDisk, RestingStorage
@@ -104,7 +104,7 @@ def test_many_schedules_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 class AnyKey(ShareServer):
     """Takes the first verification key that the leader names, whatever it committed to."""
 
-    def _agree_on_key(self, task: Task, verify_key: bytes) -> None:
+    def _agree_on_key(self, task: CollectionTask, verify_key: bytes) -> None:
         if not task.verify_key:
             self._storage.keep_key(task.collection.digest, verify_key)
             task.verify_key = verify_key
@@ -139,7 +139,7 @@ def _swapped(verifiers: Sequence[Octets], server: int) -> list[Octets]:
 class ReleasesFirst(ShareServer):
     """Draws the noise and writes the release down before it looks at the signatures."""
 
-    def _release(self, task: Task, accepted: bytes, signed: Sequence[bytes]) -> Release:
+    def _release(self, task: CollectionTask, accepted: bytes, signed: Sequence[bytes]) -> Release:
         collection, sealed = task.collection, task.sealed
         if sealed is None or sealed.accepted != accepted:
             return super()._release(task, accepted, signed)
@@ -193,7 +193,7 @@ class FreshNoise(ShareServer):
 
     draws = 0
 
-    def _noise(self, task: Task) -> list[int]:
+    def _noise(self, task: CollectionTask) -> list[int]:
         FreshNoise.draws += 1
         source = KeystreamSource(FreshNoise.draws.to_bytes(32, "big"))
         return [int(entry) for entry in task.collection.noise.draw(source, REPORTS)]
@@ -245,7 +245,7 @@ class CountsAgain(ShareServer):
             ]
 
 
-def _minus(task: Task, before: Sequence[int]) -> list[int]:
+def _minus(task: CollectionTask, before: Sequence[int]) -> list[int]:
     modulus = task.collection.field.modulus
     return [(a - b) % modulus for a, b in zip(task.sums, before, strict=True)]
 
@@ -266,14 +266,14 @@ class SumsApart(RestingStorage):
 class AnswersBeforeItStores(RestingStorage):
     """What was acknowledged is in memory only."""
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[KeptCollection]:
         return [replace(one, uploads={}) for one in super().kept()]
 
 
 class ForgetsWhatItSealed(RestingStorage):
     """After a crash the set of reports is open again."""
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[KeptCollection]:
         return [replace(one, sealed=None) for one in super().kept()]
 
 

@@ -17,7 +17,7 @@ from localdp.cohorts import Cohort
 from localdp.errors import LocalDpError, PolicyRefused
 from parties import codec
 from parties.agent.config import load_config
-from parties.agent.entries import Entry
+from parties.agent.entries import LedgerEntry
 from parties.agent.service import SERVICE_NAME
 from parties.agent.state import LEDGER_NAME, init_storage
 from parties.identity import load_identity
@@ -58,7 +58,7 @@ class Clinics:
             self.replay(caller, message)
         return error_of(caught.value, "the agent")
 
-    def entries(self, agent: str = "north") -> list[Entry]:
+    def entries(self, agent: str = "north") -> list[LedgerEntry]:
         return entries_in(self.directory / agent / "state" / LEDGER_NAME)
 
     def history(self, since: int = 0, agent: str = "north") -> list[tuple[str, int]]:

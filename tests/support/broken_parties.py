@@ -13,7 +13,7 @@ from localdp.accounting.ledger import Charge, Ledger, MemoryLedger, Receipt
 from localdp.cohorts import Cohort
 from localdp.party.party import Bill, Party
 from localdp.party.secrets import Secrets
-from parties.agent.entries import Content, Entry
+from parties.agent.entries import Content, LedgerEntry
 from parties.agent.ledger import SECONDS_PER_DAY
 from tests.fault.operations import PEOPLE
 from tests.fault.world import BUDGET, DiskLedger, Owner, epoch_of, sound
@@ -124,7 +124,7 @@ def day_by_wall_clock(owner: Owner) -> Party:
 
 
 class _ChargesTheFirstOnly(DiskLedger):
-    def _written(self, content: Content, stamp: int) -> Entry:
+    def _written(self, content: Content, stamp: int) -> LedgerEntry:
         if isinstance(content, Charge):
             first = content.cohort.start
             content = replace(content, cohort=Cohort(first, first + 1))

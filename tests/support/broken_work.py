@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.party.party import Party, Request
-from parties.agent.plan import Plan, randomize_plan, reports_per_part
+from parties.agent.plan import WorkPlan, randomize_plan, reports_per_part
 from parties.agent.scheduler import FairWorker, Turns
 from parties.agent.service import AgentService
 from parties.agent.work import Places, WorkLimits
@@ -55,9 +55,9 @@ def _with(worker: type[FairWorker]) -> Callable[[Party, WorkLimits], AgentServic
 class PartsByPeople(AgentService):
     """Parts of as many people as fit into a message, whatever each of them takes."""
 
-    def _randomized(self, call: Any, request: Any) -> tuple[Request, Plan]:
+    def _randomized(self, call: Any, request: Any) -> tuple[Request, WorkPlan]:
         asked, plan = super()._randomized(call, request)
-        return asked, Plan(plan.cohort, plan.charge, plan.work, reports_per_part(asked))
+        return asked, WorkPlan(plan.cohort, plan.charge, plan.work, reports_per_part(asked))
 
 
 class NoPlaces(AgentService):
@@ -84,7 +84,7 @@ unfair = _with(FirstComeFirstServed)
 impatient = _with(Impatient)
 
 
-def cut_by_people(request: Request, cohort: Cohort, schema: Schema, limits: WorkLimits) -> Plan:
+def cut_by_people(request: Request, cohort: Cohort, schema: Schema, limits: WorkLimits) -> WorkPlan:
     """A plan as it was: by the size of the message alone."""
     plan = randomize_plan(request, cohort, schema, limits)
-    return Plan(plan.cohort, plan.charge, plan.work, reports_per_part(request))
+    return WorkPlan(plan.cohort, plan.charge, plan.work, reports_per_part(request))

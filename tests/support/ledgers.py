@@ -14,7 +14,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort, Split
 from localdp.errors import Unreachable
-from parties.agent.entries import Entry
+from parties.agent.entries import LedgerEntry
 from parties.agent.ledger import SECONDS_PER_DAY, SqliteLedger
 from parties.agent.register import entries_of
 from parties.agent.secret_file import FILE_NAME, load_secrets
@@ -98,7 +98,7 @@ def a_ledger_of_four_charges(path: Path, people: int = 8) -> None:
         ledger.charge(charge(3, Cohort(2, 6), NAT * 2, caller="analyst", key="key-3"))
 
 
-def entries_in(path: Path, key: bytes = b"") -> list[Entry]:
+def entries_in(path: Path, key: bytes = b"") -> list[LedgerEntry]:
     """The entries of a file, checked: of an agent's if its keys are beside it, of one of these tests otherwise."""
     if not key:
         kept = (path.parent / FILE_NAME).exists()
@@ -111,7 +111,7 @@ def charges_in(path: Path, key: bytes = b"") -> list[Charge]:
     return [entry.content for entry in entries_in(path, key) if isinstance(entry.content, Charge)]
 
 
-def spent_by_day(entries: list[Entry], people: int) -> dict[int, NDArray[np.int64]]:
+def spent_by_day(entries: list[LedgerEntry], people: int) -> dict[int, NDArray[np.int64]]:
     """What each person spent on each day, by the stamps of the rows; newcomers of a request alone pay."""
     paid: dict[bytes, NDArray[np.bool_]] = {}
     days: dict[int, NDArray[np.int64]] = {}

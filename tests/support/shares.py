@@ -23,7 +23,7 @@ from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import Storage
+from localdp.sharing.storage import ShareStorage
 from localdp.sharing.tiers import sharing_of
 from localdp.sharing.vault import MemoryVault
 
@@ -59,7 +59,9 @@ def bound(
     return replace(binding_of(made, collection_id), **changes)
 
 
-def servers_for(collection: Collection, storages: Sequence[Storage] | None = None) -> list[ShareServer]:
+def servers_for(
+    collection: Collection, storages: Sequence[ShareStorage] | None = None
+) -> list[ShareServer]:
     """The servers of a collection, which is open."""
     made = [
         ShareServer(name, MemoryVault(KEYRING.server(number)), storages[number] if storages else None)

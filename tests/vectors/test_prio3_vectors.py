@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from localdp.errors import LocalDpError
-from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec, VerifyState
+from localdp.sharing.prio3 import Count, HistogramCircuit, MultihotCountVec, Prio3, Sum, SumVec, VerifyState
 from localdp.sharing.prio3 import xof as library_xof
 from localdp.sharing.prio3.batch.sharding import BlockSharder
 from localdp.sharing.prio3.batch.verification import BlockState, BlockVerifier, rows
@@ -54,7 +54,7 @@ def instance(name: str, vector: dict[str, Any]) -> Prio3:
         "Prio3SumVecWithMultiproof": lambda: SumVec(
             vector["length"], vector["max_measurement"], vector["chunk_length"], FIELD64, FOR_TESTS
         ),
-        "Prio3Histogram": lambda: Histogram(vector["length"], vector["chunk_length"]),
+        "Prio3Histogram": lambda: HistogramCircuit(vector["length"], vector["chunk_length"]),
         "Prio3MultihotCountVec": lambda: MultihotCountVec(
             vector["length"], vector["max_weight"], vector["chunk_length"]
         ),

@@ -32,7 +32,7 @@ from localdp.algorithms.definition import TARGET
 from localdp.algorithms.learners.binning import Edges, binned
 from localdp.algorithms.learners.classifier import Classifier
 from localdp.algorithms.learners.splits import best_split, candidate_splits, consistent
-from localdp.algorithms.learners.tree_nodes import Node, as_text
+from localdp.algorithms.learners.tree_nodes import TreeNode, as_text
 from localdp.algorithms.tables import Features
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle, VectorAnswer
@@ -47,7 +47,7 @@ MOST_PLANNED_DEPTH = 4
 class DecisionTree(Classifier):
     """Asks one feature after the other, the one that says most about the class first."""
 
-    root_: Node
+    root_: TreeNode
     tree_: str  # to read
 
     def __init__(
@@ -106,7 +106,7 @@ class DecisionTree(Classifier):
 
     def _last_plan(self, view: StatisticalQueryOracle, depth: int) -> Plan:
         """Of a round of the last level, with conditions of the same number in place of those not known yet."""
-        parts = [Node((self._binned[0].bins[0],), np.zeros(len(self.classes_)))] * 2 ** (depth - 1)
+        parts = [TreeNode((self._binned[0].bins[0],), np.zeros(len(self.classes_)))] * 2 ** (depth - 1)
         return view.plan(self._queries(parts, True))
 
     def _error(self, plan: Plan, depth: int) -> float:
@@ -119,7 +119,7 @@ class DecisionTree(Classifier):
 
     def _learn(self, oracle: StatisticalQueryOracle) -> None:
         classes = len(self.classes_)
-        self.root_ = Node((), np.full(classes, 1 / classes))
+        self.root_ = TreeNode((), np.full(classes, 1 / classes))
         self.plan_ = oracle.plan(self._queries([self.root_], True))
         error = self._error(self._last_plan(oracle, self.depth_), self.depth_)
         self._require_signal(self._signal(self.depth_), error, "a split of the last level")
@@ -130,7 +130,7 @@ class DecisionTree(Classifier):
                 break
         self.tree_ = as_text(self.root_, self.classes_)
 
-    def _queries(self, leaves: Sequence[Node], everybody: bool) -> list[str]:
+    def _queries(self, leaves: Sequence[TreeNode], everybody: bool) -> list[str]:
         """One table for each feature: of leaves, values and classes."""
         conditions = [leaf.text for leaf in leaves]
         if everybody:
@@ -138,7 +138,7 @@ class DecisionTree(Classifier):
         where = f"which({', '.join(conditions)}), " if conditions else ""
         return [f"cells({where}{feature.text}, {self.target})" for feature in self._binned]
 
-    def _grown(self, oracle: StatisticalQueryOracle, leaves: list[Node], rounds: int) -> list[Node]:
+    def _grown(self, oracle: StatisticalQueryOracle, leaves: list[TreeNode], rounds: int) -> list[TreeNode]:
         """Split these leaves where it pays; the new leaves."""
         everybody = len(leaves) == len(list(self.root_.leaves()))
         queries = self._queries(leaves, everybody)
@@ -154,7 +154,7 @@ class DecisionTree(Classifier):
             for child in self._split(leaf, [table[number] for table in shaped], noise)
         ]
 
-    def _split(self, leaf: Node, tables: list[Floats], noise: list[float]) -> list[Node]:
+    def _split(self, leaf: TreeNode, tables: list[Floats], noise: list[float]) -> list[TreeNode]:
         """Give a leaf its best split, unless noise alone could have made the gain; its children."""
         left = [feature.reachable(leaf.conditions) for feature in self._binned]
         narrowed = [feature.narrowed(places) for feature, places in zip(self._binned, left, strict=True)]

@@ -27,7 +27,7 @@ LEAST_GAIN = 1e-12  # what rounding may make of no gain at all
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Split:
+class Branching:
     """Branches on one feature, and what they would gain."""
 
     conditions: tuple[str, ...]
@@ -67,7 +67,7 @@ def weighted_mean(values: Sequence[Floats], variances: Sequence[float]) -> Float
     return mean
 
 
-def candidate_splits(feature: Binned, table: Floats, variance: float) -> Iterator[Split]:
+def candidate_splits(feature: Binned, table: Floats, variance: float) -> Iterator[Branching]:
     """The splits on one feature, given its table of (value, class) within a leaf."""
     if not feature.thresholds:
         if feature.size > 1:
@@ -80,15 +80,17 @@ def candidate_splits(feature: Binned, table: Floats, variance: float) -> Iterato
         yield _split((condition, opposite(condition)), halves, each, max(each))
 
 
-def best_split(splits: Iterable[Split], caution: float) -> Split | None:
+def best_split(splits: Iterable[Branching], caution: float) -> Branching | None:
     """The one that gains most beyond what its noise is expected to, among those that exceed noise."""
     exceeding = (split for split in splits if split.exceeds_noise(caution))
     return max(exceeding, key=lambda split: split.gain - split.noise, default=None)
 
 
-def _split(conditions: tuple[str, ...], cells: Floats, each: tuple[float, ...], variance: float) -> Split:
+def _split(
+    conditions: tuple[str, ...], cells: Floats, each: tuple[float, ...], variance: float
+) -> Branching:
     mass = max(float(np.maximum(cells, 0.0).sum()), 1e-300)
-    return Split(conditions, cells, each, information(cells), variance * cells.size / (2 * mass))
+    return Branching(conditions, cells, each, information(cells), variance * cells.size / (2 * mass))
 
 
 def information(cells: Floats) -> float:

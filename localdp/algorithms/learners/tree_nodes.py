@@ -14,14 +14,14 @@ from localdp.randomizers.definition import Floats
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class TreeNode:
     """A part of the people, and how the tree divides it; a leaf has no branches."""
 
     conditions: tuple[str, ...]  # from the root down
     prior: Floats  # probability of each class in the part that this one was split off
     classes: Floats = field(init=False)  # frequency of each class in this part, among all people
     variance: float = math.inf  # of each of these frequencies
-    branches: list[tuple[str, Node]] = field(default_factory=list)
+    branches: list[tuple[str, TreeNode]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.classes = np.zeros(len(self.prior))
@@ -30,10 +30,12 @@ class Node:
         """A better estimate of the frequencies."""
         self.classes, self.variance = classes, min(variance, self.variance)
 
-    def grow(self, conditions: Sequence[str], classes: Floats, variances: Sequence[float]) -> list[Node]:
+    def grow(
+        self, conditions: Sequence[str], classes: Floats, variances: Sequence[float]
+    ) -> list[TreeNode]:
         """Branches with these conditions and frequencies; the new leaves."""
         for condition, frequencies, variance in zip(conditions, classes, variances, strict=True):
-            child = Node((*self.conditions, condition), self.shares)
+            child = TreeNode((*self.conditions, condition), self.shares)
             child.learn(frequencies, variance)
             self.branches.append((condition, child))
         return [child for _, child in self.branches]
@@ -59,7 +61,7 @@ class Node:
         total = inside.sum()
         return inside / total if total > 0 else self.prior
 
-    def leaves(self) -> Iterator[Node]:
+    def leaves(self) -> Iterator[TreeNode]:
         """The leaves below, from left to right."""
         if not self.branches:
             yield self
@@ -67,7 +69,7 @@ class Node:
             yield from child.leaves()
 
 
-def as_text(node: Node, classes: ColumnArray, indent: str = "") -> str:
+def as_text(node: TreeNode, classes: ColumnArray, indent: str = "") -> str:
     """The tree, a line for each condition and each leaf."""
     if not node.branches:
         place = int(np.argmax(node.shares))

@@ -2,6 +2,15 @@
 
 from localdp.sharing.prio3.prio3 import Prio3, Report, VerifyState
 from localdp.sharing.prio3.scalar_circuits import Count, Sum
-from localdp.sharing.prio3.vector_circuits import Histogram, MultihotCountVec, SumVec
+from localdp.sharing.prio3.vector_circuits import HistogramCircuit, MultihotCountVec, SumVec
 
-__all__ = ["Count", "Histogram", "MultihotCountVec", "Prio3", "Report", "Sum", "SumVec", "VerifyState"]
+__all__ = [
+    "Count",
+    "HistogramCircuit",
+    "MultihotCountVec",
+    "Prio3",
+    "Report",
+    "Sum",
+    "SumVec",
+    "VerifyState",
+]

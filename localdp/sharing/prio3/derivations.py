@@ -28,7 +28,7 @@ class Use(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Prio3Task:
     """What every derivation is bound to.  The circuit's parameters are not; an application puts them in the context."""
 
     circuit: AnyCircuit
@@ -45,7 +45,7 @@ class Task:
 class Derivations:
     """The expansions of one task, one report at a time."""
 
-    task: Task
+    task: Prio3Task
 
     def _elements(self, use: Use, seed: bytes, binder: bytes, count: int) -> list[int]:
         return expand(self.task.circuit.field, seed, self.task.tag(use), binder, count)

@@ -34,7 +34,7 @@ from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomness.source import RandomSource, uniform_bytes
 from localdp.sharing.additive import FEWEST_SERVERS, MOST_SERVERS
 from localdp.sharing.prio3 import flp
-from localdp.sharing.prio3.derivations import Derivations, Task
+from localdp.sharing.prio3.derivations import Derivations, Prio3Task
 from localdp.sharing.prio3.fields import PrimeField
 from localdp.sharing.prio3.messages import LEADER, InputShare, Layout, VerifierShare, require_length
 from localdp.sharing.prio3.xof import SEED_BYTES
@@ -93,7 +93,7 @@ class Prio3:
 
     def derivations(self, context: bytes) -> Derivations:
         """What the parties expand from seeds in this context."""
-        return Derivations(Task(self.circuit, self.shares, self.proofs, context))
+        return Derivations(Prio3Task(self.circuit, self.shares, self.proofs, context))
 
     def shard(self, context: bytes, measurement: Measured, nonce: bytes, rand: bytes) -> Report:
         """The report of a measurement.  `nonce` and `rand` must be fresh uniform bytes."""

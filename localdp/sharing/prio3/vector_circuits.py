@@ -108,7 +108,7 @@ class SumVec(DigitVector[Sequence[int]]):
 
 
 @dataclass(frozen=True)
-class Histogram(DigitVector[int]):
+class HistogramCircuit(DigitVector[int]):
     """How many measurements fall into each of `length` buckets; a measurement is the index of its bucket."""
 
     length: int

@@ -15,12 +15,12 @@ from localdp.accounting.composition import (
     tight_mean,
 )
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.events import Event, exact_delta
+from localdp.accounting.events import PrivacyEvent, exact_delta
 from localdp.errors import InvalidParameter
 from tests.unit.accounting.product_law import delta_of, nats
 
 E_TO_MINUS_32 = exact_delta(math.exp(-32))
-EXAMPLE_3_7 = [Event(Epsilon(10**9 // 801), 10_000)]
+EXAMPLE_3_7 = [PrivacyEvent(Epsilon(10**9 // 801), 10_000)]
 
 
 def close(bound: Epsilon | None, value: float, places: int) -> bool:
@@ -28,7 +28,7 @@ def close(bound: Epsilon | None, value: float, places: int) -> bool:
 
 
 def test_epsilons_add_up() -> None:
-    assert basic([Event(nats("0.1"), 50), Event(nats("0.5"), 5)]) == nats("7.5")
+    assert basic([PrivacyEvent(nats("0.1"), 50), PrivacyEvent(nats("0.5"), 5)]) == nats("7.5")
     assert basic([]) == Epsilon(0)
 
 
@@ -49,7 +49,7 @@ def test_the_mean_losses_are_rounded_up_and_only_a_little(epsilon: str) -> None:
 
 def test_the_bounds_round_up_by_less_than_a_nanonat() -> None:
     root = 0.1 * math.sqrt(2 * 100 * math.log(1e6))
-    bound = advanced_tight([Event(nats("0.1"), 100)], Fraction(1, 10**6))
+    bound = advanced_tight([PrivacyEvent(nats("0.1"), 100)], Fraction(1, 10**6))
     assert bound is not None
     assert 0 <= float(bound) - (root + 10 * math.tanh(0.05)) < 1.001e-9
 
@@ -57,8 +57,8 @@ def test_the_bounds_round_up_by_less_than_a_nanonat() -> None:
 def test_without_delta_there_is_no_advanced_composition() -> None:
     assert advanced(EXAMPLE_3_7, Fraction(0)) is None
     assert advanced_tight(EXAMPLE_3_7, Fraction(0)) is None
-    assert advanced([Event(nats(5000))], Fraction(1, 2)) is None
-    assert advanced_tight([Event(nats(5000))], Fraction(1, 2)) is not None
+    assert advanced([PrivacyEvent(nats(5000))], Fraction(1, 2)) is None
+    assert advanced_tight([PrivacyEvent(nats(5000))], Fraction(1, 2)) is not None
 
 
 def test_corollary_3_21_gives_a_sixteen_hundredth() -> None:
@@ -72,7 +72,7 @@ def test_corollary_3_21_holds_by_theorem_3_20_with_the_true_mean(
     total: str, count: int, delta: Fraction
 ) -> None:
     each = epsilon_each_by_corollary(nats(total), count, delta)
-    bound = advanced_tight([Event(each, count)], delta)
+    bound = advanced_tight([PrivacyEvent(each, count)], delta)
     assert bound is not None
     assert bound <= nats(total)
 

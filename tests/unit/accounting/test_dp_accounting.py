@@ -12,7 +12,7 @@ import pytest
 
 from localdp.accounting.accountant import total_epsilon
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.events import Event
+from localdp.accounting.events import PrivacyEvent
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of its own dependencies, at import
@@ -57,7 +57,9 @@ def _randomized_response(
 )
 def test_our_bound_lies_between_theirs(events: list[tuple[str, int]]) -> None:
     ours = float(
-        total_epsilon([Event(Epsilon.requested(each), count) for each, count in events], DELTA).epsilon
+        total_epsilon(
+            [PrivacyEvent(Epsilon.requested(each), count) for each, count in events], DELTA
+        ).epsilon
     )
     low, high = theirs([float(each) for each, count in events for _ in range(count)])
     # Their answers are multiples of a step for every composed response.
@@ -71,6 +73,6 @@ def test_their_accountant_still_ignores_how_often_randomized_response_is_used() 
     noise = 2 / (1 + math.exp(0.1))
     accountant.compose(dp_event.RandomizedResponseDpEvent(noise, 2), 1000)
     assert accountant.get_epsilon(float(DELTA)) == pytest.approx(0.1, abs=1e-3)  # the truth is 19.34
-    assert float(total_epsilon([Event(Epsilon.requested("0.1"), 1000)], DELTA).epsilon) == pytest.approx(
-        19.345, abs=1e-3
-    )
+    assert float(
+        total_epsilon([PrivacyEvent(Epsilon.requested("0.1"), 1000)], DELTA).epsilon
+    ) == pytest.approx(19.345, abs=1e-3)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.events import LARGEST, Event, exact_delta, merged, slack, sum_of_deltas
+from localdp.accounting.events import LARGEST, PrivacyEvent, exact_delta, merged, slack, sum_of_deltas
 from localdp.errors import InvalidParameter
 
 MILLIONTH = Fraction(1, 10**6)
@@ -31,28 +31,28 @@ def test_what_is_no_delta_is_refused(value: float | str | Fraction) -> None:
 )
 def test_an_event_is_checked_when_it_is_made(count: int, delta: Fraction) -> None:
     with pytest.raises(InvalidParameter):
-        Event(Epsilon(1), count, delta)
+        PrivacyEvent(Epsilon(1), count, delta)
 
 
 def test_amounts_beyond_a_machine_word_are_refused() -> None:
     for epsilon, count in ((Epsilon(1), LARGEST + 1), (Epsilon(LARGEST + 1), 1)):
         with pytest.raises(InvalidParameter):
-            Event(epsilon, count)
+            PrivacyEvent(epsilon, count)
 
 
 def test_equal_epsilons_are_put_together_and_empty_ones_left_out() -> None:
     events = [
-        Event(Epsilon(2), 3),
-        Event(Epsilon(1), 1),
-        Event(Epsilon(2), 4),
-        Event(Epsilon(5), 0),
-        Event(Epsilon(0), 9),
+        PrivacyEvent(Epsilon(2), 3),
+        PrivacyEvent(Epsilon(1), 1),
+        PrivacyEvent(Epsilon(2), 4),
+        PrivacyEvent(Epsilon(5), 0),
+        PrivacyEvent(Epsilon(0), 9),
     ]
     assert merged(events) == ((Epsilon(1), 1), (Epsilon(2), 7))
 
 
 def test_pure_events_leave_delta_whole() -> None:
-    assert slack([Event(Epsilon(1), 10**6)], MILLIONTH) == MILLIONTH
+    assert slack([PrivacyEvent(Epsilon(1), 10**6)], MILLIONTH) == MILLIONTH
     assert slack([], MILLIONTH) == MILLIONTH
 
 
@@ -63,7 +63,7 @@ def test_pure_events_leave_delta_whole() -> None:
 def test_the_slack_lies_between_the_sum_rule_and_the_exact_product(
     uses: list[tuple[int, Fraction]],
 ) -> None:
-    events = [Event(Epsilon(1), count, delta) for count, delta in uses]
+    events = [PrivacyEvent(Epsilon(1), count, delta) for count, delta in uses]
     kept = math.prod(((1 - event.delta) ** event.count for event in events), start=Fraction(1))
     delta = 1 - kept / 2
     left = slack(events, delta)
@@ -72,7 +72,7 @@ def test_the_slack_lies_between_the_sum_rule_and_the_exact_product(
 
 
 def test_mechanisms_that_need_exactly_delta_leave_nothing_and_more_is_refused() -> None:
-    events = [Event(Epsilon(1), 1, MILLIONTH)]
+    events = [PrivacyEvent(Epsilon(1), 1, MILLIONTH)]
     assert slack(events, MILLIONTH) == 0
     with pytest.raises(InvalidParameter):
         slack(events, MILLIONTH / 2)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from localdp.accounting.binomial_window import binomial_window
 from localdp.accounting.composition import advanced_tight, basic
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.events import Event, exact_delta
+from localdp.accounting.events import PrivacyEvent, exact_delta
 from localdp.accounting.optimal import Bracket, homogeneous
 from localdp.accounting.renyi import renyi
 from tests.unit.accounting.product_law import NEARLY_ONE, exponential, is_enclosed, nats
@@ -117,7 +117,7 @@ def test_example_3_7_is_within_one() -> None:
 def test_more_is_never_cheaper_and_no_other_bound_is_smaller(
     nanonats: int, count: int, delta: Fraction
 ) -> None:
-    epsilon, events = Epsilon(nanonats), [Event(Epsilon(nanonats), count)]
+    epsilon, events = Epsilon(nanonats), [PrivacyEvent(Epsilon(nanonats), count)]
     bracket = solved(epsilon, count, delta)
     assert bracket.low <= solved(epsilon, count + 1, delta).high
     assert bracket.low <= solved(Epsilon(nanonats + 10**6), count, delta).high

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
 from localdp.estimation.expectation_maximisation import (
-    Distribution,
+    BucketDistribution,
     MatrixChannel,
     WindowChannel,
     maximise_likelihood,
@@ -76,7 +76,7 @@ def test_the_kernel_keeps_the_total_and_spreads_a_point() -> None:
 
 
 def test_mean_and_quantiles_are_those_of_the_buckets() -> None:
-    estimate = Distribution(np.array([0.5, 0.0, 0.25, 0.25]), 4, 1, 0.0)
+    estimate = BucketDistribution(np.array([0.5, 0.0, 0.25, 0.25]), 4, 1, 0.0)
     assert estimate.mean == pytest.approx(0.5 * 0.125 + 0.25 * 0.625 + 0.25 * 0.875)
     assert estimate.quantile(0.25) == pytest.approx(0.125)
     assert estimate.quantile(0.875) == pytest.approx(0.875)

@@ -24,7 +24,7 @@ from localdp.sharing.checks import Checks
 from localdp.sharing.collection import Collection, Tier
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Holding, Job, MemoryStorage
-from localdp.sharing.task import Task
+from localdp.sharing.task import CollectionTask
 from localdp.sharing.vault import MemoryVault
 from tests.support.shares import (
     COINS,
@@ -175,7 +175,7 @@ def test_noise_depends_on_the_server_the_collection_and_the_set_of_reports() -> 
 class NoiseOfPlaces(ShareServer):
     """A broken twin: its noise does not depend on the reports, but on their places alone."""
 
-    def _noise(self, task: Task) -> list[int]:
+    def _noise(self, task: CollectionTask) -> list[int]:
         sums, task.sums = task.sums, [0] * len(task.sums)
         try:
             return super()._noise(task)

@@ -19,7 +19,7 @@ from localdp.sharing.prio3.batch.words import Words
 from localdp.sharing.prio3.circuit import Gadget, SumOfProducts, Univariate
 from localdp.sharing.prio3.flp import AnyCircuit
 from localdp.sharing.prio3.scalar_circuits import Count, Sum
-from localdp.sharing.prio3.vector_circuits import DigitVector, Histogram, MultihotCountVec, SumVec
+from localdp.sharing.prio3.vector_circuits import DigitVector, HistogramCircuit, MultihotCountVec, SumVec
 
 
 def wire_inputs(
@@ -71,7 +71,7 @@ def _(circuit: SumVec, kernel: Kernel, encoded: Words, outputs: Words, one: Word
 
 
 @checks.register
-def _(circuit: Histogram, kernel: Kernel, encoded: Words, outputs: Words, one: Words) -> Words:
+def _(circuit: HistogramCircuit, kernel: Kernel, encoded: Words, outputs: Words, one: Words) -> Words:
     excess = kernel.subtract(kernels.total(kernel, encoded), one[:, 0])
     return np.stack([kernels.total(kernel, outputs), excess], axis=1)
 

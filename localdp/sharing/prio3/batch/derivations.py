@@ -11,7 +11,7 @@ from localdp.sharing.prio3.batch import kernels
 from localdp.sharing.prio3.batch.kernels import Kernel
 from localdp.sharing.prio3.batch.words import Octets, Words
 from localdp.sharing.prio3.batch.xof import derive_seeds, expand, repeated
-from localdp.sharing.prio3.derivations import Task, Use
+from localdp.sharing.prio3.derivations import Prio3Task, Use
 from localdp.sharing.prio3.xof import SEED_BYTES
 
 
@@ -19,7 +19,7 @@ from localdp.sharing.prio3.xof import SEED_BYTES
 class BlockDerivations:
     """The expansions of one task, one row for each report."""
 
-    task: Task
+    task: Prio3Task
     kernel: Kernel
 
     def _elements(self, use: Use, seeds: Octets, binders: Octets, count: int) -> Words:

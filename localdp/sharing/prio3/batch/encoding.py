@@ -13,7 +13,7 @@ from localdp.errors import InvalidParameter, InvalidRecord
 from localdp.sharing.prio3 import bits
 from localdp.sharing.prio3.flp import AnyCircuit
 from localdp.sharing.prio3.scalar_circuits import Count, Sum
-from localdp.sharing.prio3.vector_circuits import Histogram, MultihotCountVec, SumVec
+from localdp.sharing.prio3.vector_circuits import HistogramCircuit, MultihotCountVec, SumVec
 
 Digits = NDArray[np.uint8]
 Measurements = Sequence[int] | Sequence[Sequence[int]] | NDArray[np.integer]
@@ -74,7 +74,7 @@ def _(circuit: SumVec, measurements: Measurements) -> Digits:
 
 
 @_digits.register
-def _(circuit: Histogram, measurements: Measurements) -> Digits:
+def _(circuit: HistogramCircuit, measurements: Measurements) -> Digits:
     values = _whole(measurements)
     _require((values >= 0) & (values < circuit.length))
     return np.asarray(values[:, None] == np.arange(circuit.length)).view(np.uint8)

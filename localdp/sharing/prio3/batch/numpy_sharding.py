@@ -14,7 +14,7 @@ from localdp.sharing.prio3.batch.encoding import Digits
 from localdp.sharing.prio3.batch.kernels import Kernel
 from localdp.sharing.prio3.batch.proving import prove
 from localdp.sharing.prio3.batch.words import Octets, Words
-from localdp.sharing.prio3.derivations import Task
+from localdp.sharing.prio3.derivations import Prio3Task
 from localdp.sharing.prio3.prio3 import Prio3
 from localdp.sharing.prio3.xof import SEED_BYTES
 
@@ -42,7 +42,7 @@ def seeds_of(prio3: Prio3, randomness: Octets) -> Seeds:
 class NumpySharding:
     """The client of one task."""
 
-    def __init__(self, prio3: Prio3, task: Task) -> None:
+    def __init__(self, prio3: Prio3, task: Prio3Task) -> None:
         self._prio3, self._kernel = prio3, kernels.kernel_for(prio3.field)
         self._derive = BlockDerivations(task, self._kernel)
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from localdp.errors import InvalidParameter
 from localdp.sharing.prio3.batch.words import Mask, Octets, Words
-from localdp.sharing.prio3.derivations import Task
+from localdp.sharing.prio3.derivations import Prio3Task
 from localdp.sharing.prio3.prio3 import VERIFY_KEY_BYTES, Prio3
 
 REFUSED = (
@@ -42,9 +42,9 @@ class Role:
             )
 
     @property
-    def task(self) -> Task:
+    def task(self) -> Prio3Task:
         """What the derivations are bound to."""
-        return Task(self.prio3.circuit, self.prio3.shares, self.prio3.proofs, self.context)
+        return Prio3Task(self.prio3.circuit, self.prio3.shares, self.prio3.proofs, self.context)
 
 
 class Engine(Protocol):

@@ -15,7 +15,7 @@ from localdp.sharing.prio3.batch.encoding import Digits, Measurements, digits_of
 from localdp.sharing.prio3.batch.engine import use_compiled
 from localdp.sharing.prio3.batch.verification import require_shape, rows
 from localdp.sharing.prio3.batch.words import Octets
-from localdp.sharing.prio3.derivations import Task
+from localdp.sharing.prio3.derivations import Prio3Task
 from localdp.sharing.prio3.prio3 import NONCE_BYTES, Prio3
 
 Reports = tuple[Octets, list[Octets]]  # Public shares, and the input shares for each server.
@@ -54,7 +54,7 @@ class OneByOne:
 def _sharding_for(prio3: Prio3, context: bytes, compiled: bool | None, one_by_one: bool) -> Sharding:
     if one_by_one:
         return OneByOne(prio3, context)
-    task = Task(prio3.circuit, prio3.shares, prio3.proofs, context)
+    task = Prio3Task(prio3.circuit, prio3.shares, prio3.proofs, context)
     if use_compiled(prio3, compiled):
         from localdp.sharing.prio3.batch.compiled.sharding import CompiledSharding
 

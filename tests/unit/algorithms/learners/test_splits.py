@@ -8,7 +8,7 @@ from sklearn.metrics import mutual_info_score
 
 from localdp.algorithms.learners.binning import binned
 from localdp.algorithms.learners.splits import (
-    Split,
+    Branching,
     best_split,
     candidate_splits,
     consistent,
@@ -76,9 +76,9 @@ def test_a_number_splits_below_and_above_each_edge() -> None:
     assert splits[0].noise == pytest.approx(3 * 4 / (2 * 28))
 
 
-def split(gain: float, noise: float, masses: tuple[float, ...] = (0.5, 0.5)) -> Split:
+def split(gain: float, noise: float, masses: tuple[float, ...] = (0.5, 0.5)) -> Branching:
     classes = np.array([[mass, 0.0] for mass in masses])
-    return Split(("a",) * len(masses), classes, (0.01,) * len(masses), gain, noise)
+    return Branching(("a",) * len(masses), classes, (0.01,) * len(masses), gain, noise)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def split(gain: float, noise: float, masses: tuple[float, ...] = (0.5, 0.5)) -> 
     ],
 )
 def test_noise_of_two_deviations_may_make_neither_the_gain_nor_a_branch(
-    found: Split, exceeds: bool
+    found: Branching, exceeds: bool
 ) -> None:
     """A branch has two cells of variance 0.01, so its mass a standard deviation of 0.14."""
     assert found.exceeds_noise(2.0) == exceeds

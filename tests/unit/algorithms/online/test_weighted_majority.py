@@ -8,7 +8,7 @@ import pytest
 
 from localdp.accounting.accountant import total_epsilon
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.events import Event
+from localdp.accounting.events import PrivacyEvent
 from localdp.algorithms.online.weighted_majority import (
     RESOLUTION,
     ChosenMajority,
@@ -89,7 +89,7 @@ def test_the_rate_of_theorem_11_2_composes_to_its_epsilon_and_optimal_compositio
     book, optimal = ChosenMajority(1000, ONE, DELTA), ChosenMajority(1000, ONE, DELTA, "optimal")
     assert book.eta == pytest.approx(1 / math.sqrt(32 * 1000 * math.log(10**6)), rel=1e-5)
     for majority in (book, optimal):
-        assert total_epsilon([Event(majority.epsilon_per_round, 1000)], DELTA).epsilon <= ONE
+        assert total_epsilon([PrivacyEvent(majority.epsilon_per_round, 1000)], DELTA).epsilon <= ONE
     assert 1.8 < optimal.eta / book.eta < 3
 
 

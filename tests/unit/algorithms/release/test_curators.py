@@ -8,7 +8,7 @@ import pytest
 
 from localdp.accounting.accountant import total_epsilon
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.events import Event
+from localdp.accounting.events import PrivacyEvent
 from localdp.accounting.ledger import MemoryLedger
 from localdp.algorithms.release.curators import IterationBudget, PrivateSide, SelectingCurator
 from localdp.algorithms.release.distinguishers import ExponentialMechanism, NoisyMax
@@ -35,9 +35,9 @@ def test_without_a_delta_epsilon_is_divided_equally(rounds: int) -> None:
 @pytest.mark.parametrize("rounds", [20, 500, 5000])
 def test_with_a_delta_the_accountant_vouches_for_more_than_the_book_does(rounds: int) -> None:
     budget = IterationBudget(ONE, rounds, Fraction(1, 10**6))
-    assert total_epsilon([Event(budget.each, 2 * rounds)], budget.delta).epsilon <= ONE
+    assert total_epsilon([PrivacyEvent(budget.each, 2 * rounds)], budget.delta).epsilon <= ONE
     book = Epsilon.requested(budget.each_by_the_book)
-    assert total_epsilon([Event(book, 2 * rounds)], budget.delta).epsilon <= ONE
+    assert total_epsilon([PrivacyEvent(book, 2 * rounds)], budget.delta).epsilon <= ONE
     assert 2.4 < float(budget.each) / float(book) < 2.7
 
 

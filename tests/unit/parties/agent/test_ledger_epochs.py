@@ -12,7 +12,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, PolicyRefused, RequestExpired, StorageFailed, UnknownIndex
-from parties.agent.entries import EpochEnded, EpochOpened, Loss, Settings
+from parties.agent.entries import EpochEnded, EpochOpened, Loss, SettingsStated
 from parties.agent.ledger import SqliteLedger
 from tests.support.ledgers import NAT, Clock, charge, entries_in, sqlite_ledger
 
@@ -102,7 +102,7 @@ def test_settings_are_written_when_they_change(path: Path) -> None:
         with closing(opened(path)) as ledger:
             for text in ("budget 4", "budget 4", "budget 5"):
                 ledger.note_settings(text)
-    told = [entry.content.text for entry in entries_in(path) if isinstance(entry.content, Settings)]
+    told = [entry.content.text for entry in entries_in(path) if isinstance(entry.content, SettingsStated)]
     assert told == ["budget 4", "budget 5", "budget 4", "budget 5"]
 
 

@@ -14,7 +14,7 @@ from localdp.randomizers.priv_unit import PrivUnit
 from localdp.randomizers.unary import OptimizedUnaryEncoding
 from localdp.sharing.collection import Contributor
 from localdp.sharing.encoding import Encoding
-from parties.agent.plan import MESSAGE_BYTES, Plan, randomize_plan, share_plan, wants_compiled
+from parties.agent.plan import MESSAGE_BYTES, WorkPlan, randomize_plan, share_plan, wants_compiled
 from parties.agent.work import WorkLimits
 from tests.support.broken_work import cut_by_people
 from tests.support.federations import collection_of, parties_of, people
@@ -31,7 +31,7 @@ REQUESTS: list[tuple[str, LocalRandomizer]] = [
 ]
 
 
-def longest_part(plan: Plan) -> float:
+def longest_part(plan: WorkPlan) -> float:
     return max(plan.work.of(part) for part in plan.parts())
 
 

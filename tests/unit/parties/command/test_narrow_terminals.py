@@ -16,7 +16,7 @@ from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort
 from localdp.experiments.comparison import Comparison, Row
 from localdp.selection import choose
-from parties.agent.entries import Entry
+from parties.agent.entries import LedgerEntry
 from parties.command.budget import print_history, question_of
 from parties.command.choose import print_choice
 from parties.command.doctor import print_findings
@@ -147,10 +147,10 @@ def test_the_table_of_a_run_loses_columns_and_no_digit_and_has_a_dimension_if_th
     assert ("dim." in told(console)) == (dimension is not None)
 
 
-def entry(purpose: str) -> Entry:
+def entry(purpose: str) -> LedgerEntry:
     """A use of epsilon, at noon."""
     charge = Charge(bytes(16), bytes(32), Cohort(0, 1000), Epsilon.requested("0.5"), purpose, "analyst")
-    return Entry(1, 1_800_000_000, charge, bytes(32))
+    return LedgerEntry(1, 1_800_000_000, charge, bytes(32))
 
 
 QUESTION = "smoker and age >= 65 and ward in {A, B} of the north"

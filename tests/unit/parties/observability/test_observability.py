@@ -25,7 +25,7 @@ from localdp.randomizers.one_bit import OneBitRandomizer
 from parties import codec
 from parties.agent.service import AgentService
 from parties.observability.logs import VARIABLE, configure_logs, log, release_logs
-from parties.observability.metrics import Histogram, Metric, exposition
+from parties.observability.metrics import Metric, MetricHistogram, exposition
 from parties.observability.observer import Observer, WatchedLedger, outcome_of
 from parties.shares.service import ShareService
 from parties.wire.v1 import oracle_pb2 as pb
@@ -241,7 +241,7 @@ def test_the_calls_of_a_share_server_are_observed() -> None:
 def test_every_line_of_the_exposition_is_well_formed() -> None:
     odd = Metric("odd_total", "Odd.", "counter", ("what",))
     odd.add(0.5, 'a "b" \\ c\nd')
-    times = Histogram("time_seconds", "Time.", bounds=(0.1, 1.0))
+    times = MetricHistogram("time_seconds", "Time.", bounds=(0.1, 1.0))
     for value in (0.05, 0.1, 0.5, 7.0):
         times.observe(value)
     assert exposition([odd, times]).splitlines() == [

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from localdp.randomness.hazmat import SeededSource
-from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Report, Sum, SumVec
+from localdp.sharing.prio3 import Count, HistogramCircuit, MultihotCountVec, Prio3, Report, Sum, SumVec
 from localdp.sharing.prio3.flp import AnyCircuit
 
 KEY, CONTEXT = bytes(range(100, 132)), b"task"
@@ -14,7 +14,7 @@ INSTANCES: dict[str, tuple[Prio3, list[Any]]] = {
     "Count": (Prio3(Count(), 2), [1, 0, 1]),
     "Sum": (Prio3(Sum(13), 3), [13, 0, 6]),
     "SumVec": (Prio3(SumVec(2, 6, 3), 2), [[6, 1], [0, 0], [5, 5]]),
-    "Histogram": (Prio3(Histogram(5, 2), 2), [4, 0, 4]),
+    "Histogram": (Prio3(HistogramCircuit(5, 2), 2), [4, 0, 4]),
     "MultihotCountVec": (Prio3(MultihotCountVec(4, 3, 3), 3), [[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0]]),
     "two proofs": (Prio3(SumVec(2, 6, 3), 2, proofs=2), [[6, 1], [0, 0], [5, 5]]),
 }
@@ -31,7 +31,7 @@ MEASUREMENTS: list[tuple[AnyCircuit, list[Any]]] = [
     (Count(), [1, 0, 1, 1]),
     (Sum(13), [13, 0, 6, 7]),
     (SumVec(2, 6, 3), [[6, 1], [0, 0], [5, 5], [2, 3]]),
-    (Histogram(5, 2), [4, 0, 4, 1]),
+    (HistogramCircuit(5, 2), [4, 0, 4, 1]),
     (MultihotCountVec(4, 3, 3), [[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0]]),
 ]
 

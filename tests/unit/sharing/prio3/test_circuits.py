@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from localdp.errors import InvalidParameter, InvalidRecord
-from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Sum, SumVec, bits
+from localdp.sharing.prio3 import Count, HistogramCircuit, MultihotCountVec, Sum, SumVec, bits
 from localdp.sharing.prio3.circuit import SumOfProducts, Univariate
 from localdp.sharing.prio3.fields import FIELD64, FIELD128, PrimeField
 from localdp.sharing.prio3.flp import AnyCircuit
@@ -47,7 +47,7 @@ CIRCUITS: dict[str, tuple[AnyCircuit, list[Any], list[Any]]] = {
     "Count": (Count(), [0, 1], [-1, 2]),
     "Sum": (Sum(10), [0, 7, 10], [-1, 11, 2**70]),
     "SumVec": (SumVec(3, 5, 4), [[0, 3, 5], [5, 5, 5]], [[0, 3], [0, 3, 6], [0, -1, 0], [1, 1, 1, 1]]),
-    "Histogram": (Histogram(5, 2), [0, 4], [-1, 5]),
+    "Histogram": (HistogramCircuit(5, 2), [0, 4], [-1, 5]),
     "MultihotCountVec": (
         MultihotCountVec(4, 2, 3),
         [[0, 0, 0, 0], [True, False, False, True]],
@@ -91,7 +91,7 @@ def test_changing_any_element_of_an_encoding_fails_a_check(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("circuit", "weight"),
-    [(Histogram(3, 2, TOY), {1}), (MultihotCountVec(3, 2, 2, TOY), {0, 1, 2})],
+    [(HistogramCircuit(3, 2, TOY), {1}), (MultihotCountVec(3, 2, 2, TOY), {0, 1, 2})],
     ids=["Histogram", "MultihotCountVec"],
 )
 def test_among_all_vectors_of_digits_exactly_the_encodings_pass(
@@ -138,8 +138,8 @@ def test_gadgets_are_the_polynomials_that_they_are_called() -> None:
         lambda: SumVec(0, 1, 1),
         lambda: SumVec(1, 0, 1),
         lambda: SumVec(1, 1, 0),
-        lambda: Histogram(0, 1),
-        lambda: Histogram(4, 0),
+        lambda: HistogramCircuit(0, 1),
+        lambda: HistogramCircuit(4, 0),
         lambda: MultihotCountVec(4, 5, 2),
         lambda: MultihotCountVec(4, 0, 2),
     ],
@@ -154,7 +154,7 @@ def test_the_lengths_of_proofs_are_those_of_the_known_report_sizes() -> None:
     sizes: dict[AnyCircuit, tuple[int, int]] = {
         Count(): (48, 32),
         Sum(255): (320, 24),
-        Histogram(256, 16): (5648 - 32, 576 - 32),
+        HistogramCircuit(256, 16): (5648 - 32, 576 - 32),
         SumVec(1000, 1, 32): (19088 - 32, 1088 - 32),
     }
     for circuit, (leader, verifier) in sizes.items():

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from localdp.sharing.prio3 import Count, Histogram, SumVec
+from localdp.sharing.prio3 import Count, HistogramCircuit, SumVec
 from localdp.sharing.prio3.batch.compiled.derivations import CompiledDerivations, as_words
 from localdp.sharing.prio3.batch.compiled.steps import Steps
 from localdp.sharing.prio3.batch.words import Octets, Words
-from localdp.sharing.prio3.derivations import Derivations, Task
+from localdp.sharing.prio3.derivations import Derivations, Prio3Task
 from localdp.sharing.prio3.flp import AnyCircuit
 
 KEY = bytes(range(32))
@@ -17,18 +17,18 @@ def octets(rows: int, columns: int) -> Octets:
     return np.random.default_rng([rows, columns]).integers(0, 256, (rows, columns), np.uint8)
 
 
-def made(task: Task) -> tuple[CompiledDerivations, Derivations]:
+def made(task: Prio3Task) -> tuple[CompiledDerivations, Derivations]:
     return CompiledDerivations(task, Steps(2).streams), Derivations(task)
 
 
-def room(task: Task, rows: int, elements: int) -> Words:
+def room(task: Prio3Task, rows: int, elements: int) -> Words:
     return np.zeros((rows, elements * task.circuit.field.encoded_bytes // 8), np.uint64)
 
 
 @pytest.mark.parametrize("context_bytes", [0, 1, 7, 106, 107, 108, 274, 275, 276])
 def test_a_message_may_end_at_any_byte_of_a_block(context_bytes: int) -> None:
     """With 107 bytes of context, message and domain byte of the query fill one block; with 275, two."""
-    task = Task(Histogram(4, 2), 2, 1, bytes(context_bytes))
+    task = Prio3Task(HistogramCircuit(4, 2), 2, 1, bytes(context_bytes))
     compiled, reference = made(task)
     nonces, out = octets(3, 16), room(task, 3, 3)
     compiled.query_coins(KEY, as_words(nonces), out)
@@ -38,7 +38,7 @@ def test_a_message_may_end_at_any_byte_of_a_block(context_bytes: int) -> None:
 
 @pytest.mark.parametrize("rows", range(10))
 def test_any_number_of_reports_goes_through_in_fours(rows: int) -> None:
-    task = Task(Histogram(4, 2), 2, 1, b"context")
+    task = Prio3Task(HistogramCircuit(4, 2), 2, 1, b"context")
     compiled, reference = made(task)
     seeds, out = octets(rows, 32), room(task, rows, 4)
     compiled.helper_measurements(1, as_words(seeds), out)
@@ -48,11 +48,11 @@ def test_any_number_of_reports_goes_through_in_fours(rows: int) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 9, 10, 11, 21, 22, 64])
-@pytest.mark.parametrize("circuit", [SumVec, Histogram], ids=["SumVec", "Histogram"])
+@pytest.mark.parametrize("circuit", [SumVec, HistogramCircuit], ids=["SumVec", "Histogram"])
 def test_streams_of_any_length_are_those_of_the_reference(length: int, circuit: type[AnyCircuit]) -> None:
     """A block of the sponge is ten and a half elements of Field128."""
-    of = SumVec(length, 1, 4) if circuit is SumVec else Histogram(length, 4)
-    task = Task(of, 3, 2, b"context")
+    of = SumVec(length, 1, 4) if circuit is SumVec else HistogramCircuit(length, 4)
+    task = Prio3Task(of, 3, 2, b"context")
     compiled, reference = made(task)
     seeds, proofs = octets(5, 32), room(task, 5, 2 * of.proof_length)
     joint, coins = room(task, 5, 2 * of.joint_length), room(task, 5, 2 * of.gadget.arity)
@@ -68,7 +68,7 @@ def test_streams_of_any_length_are_those_of_the_reference(length: int, circuit: 
 
 @pytest.mark.parametrize("length", [1, 2, 7, 8, 9, 30])
 def test_parts_and_seeds_of_the_joint_randomness_are_those_of_the_reference(length: int) -> None:
-    task = Task(Histogram(length, 3), 3, 1, b"a context of some length")
+    task = Prio3Task(HistogramCircuit(length, 3), 3, 1, b"a context of some length")
     compiled, reference = made(task)
     field = task.circuit.field
     blinds, nonces, parts = octets(6, 32), octets(6, 16), octets(6, 96)
@@ -86,7 +86,7 @@ def test_parts_and_seeds_of_the_joint_randomness_are_those_of_the_reference(leng
 
 def test_rows_may_be_cut_out_of_anything() -> None:
     """Columns of a larger matrix, read-only bytes, odd addresses, every other row, columns in reverse."""
-    task = Task(Count(), 2, 1, b"")
+    task = Prio3Task(Count(), 2, 1, b"")
     compiled = CompiledDerivations(task, Steps(1).streams)
     seeds = octets(4, 32)
     wider = np.zeros((4, 64), np.uint8)

@@ -9,7 +9,7 @@ import pytest
 
 from localdp.errors import MalformedReport
 from localdp.randomness.hazmat import SeededSource
-from localdp.sharing.prio3 import Count, Histogram, Prio3, Report, Sum
+from localdp.sharing.prio3 import Count, HistogramCircuit, Prio3, Report, Sum
 from localdp.sharing.prio3.batch.compiled import steps
 from localdp.sharing.prio3.batch.compiled.derivations import CompiledDerivations
 from localdp.sharing.prio3.batch.compiled.engine import CompiledEngine
@@ -281,10 +281,10 @@ SAMPLED = pytest.mark.parametrize(
         (Count(), "helper_measurements"),
         (Count(), "helper_proofs"),
         (Count(), "query_coins"),
-        (Histogram(5, 2), "helper_measurements"),
-        (Histogram(5, 2), "helper_proofs"),
-        (Histogram(5, 2), "query_coins"),
-        (Histogram(5, 2), "joint_coins"),
+        (HistogramCircuit(5, 2), "helper_measurements"),
+        (HistogramCircuit(5, 2), "helper_proofs"),
+        (HistogramCircuit(5, 2), "query_coins"),
+        (HistogramCircuit(5, 2), "joint_coins"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
@@ -304,7 +304,7 @@ def test_a_sampled_word_that_is_no_element_sends_its_report_to_the_numpy_form(
 @SAMPLED
 def test_the_largest_element_is_one_and_is_taken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin of the test above: what was planted does count, for this report only, if it is an element."""
-    prio3 = Prio3(Histogram(5, 2), 2)
+    prio3 = Prio3(HistogramCircuit(5, 2), 2)
     block = block_of(prio3, reports_of(prio3, [1, 0, 1]))
     plain = run_init(prio3, block, compiled=False)[1][1]
     monkeypatch.setattr(CompiledDerivations, name, planted(name, 1, prio3.field, prio3.field.modulus - 1))
@@ -312,7 +312,7 @@ def test_the_largest_element_is_one_and_is_taken(name: str, monkeypatch: pytest.
     assert (found == plain).all(axis=1).tolist() == [True, False, True]
 
 
-@pytest.mark.parametrize("circuit", [Count(), Histogram(5, 2)], ids=["Field64", "Field128"])
+@pytest.mark.parametrize("circuit", [Count(), HistogramCircuit(5, 2)], ids=["Field64", "Field128"])
 def test_at_a_root_of_unity_compiled_code_sends_nothing_either(
     circuit: AnyCircuit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -336,7 +336,7 @@ def test_at_a_root_of_unity_compiled_code_sends_nothing_either(
 
 
 def test_a_block_may_be_cut_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    prio3 = Prio3(Histogram(5, 2), 2)
+    prio3 = Prio3(HistogramCircuit(5, 2), 2)
     block = block_of(prio3, reports_of(prio3, [i % 5 for i in range(11)]))
     whole = run_init(prio3, block, compiled=True)
     monkeypatch.setattr(steps, "_SLICE_BYTES", 1)
@@ -359,7 +359,7 @@ def test_an_empty_block_has_no_reports_in_it() -> None:
 
 
 def test_what_is_given_is_not_changed_and_may_lie_anywhere() -> None:
-    prio3 = Prio3(Histogram(5, 2), 2)
+    prio3 = Prio3(HistogramCircuit(5, 2), 2)
     nonces, public, inputs = block_of(prio3, reports_of(prio3, [1, 0, 1]))
     verifier = verifiers(prio3, True)[LEADER]
     expected = verifier.init(nonces, public, inputs[0])
@@ -375,7 +375,7 @@ def test_what_is_given_is_not_changed_and_may_lie_anywhere() -> None:
 
 def test_blocks_are_verified_in_threads() -> None:
     """One verifier, four threads, many small blocks: each gets what it would have got alone."""
-    prio3 = Prio3(Histogram(5, 2), 2)
+    prio3 = Prio3(HistogramCircuit(5, 2), 2)
     nonces, public, inputs = block_of(prio3, reports_of(prio3, [1, 0, 4]))
     verifier = verifiers(prio3, True)[1]
     expected = verifier.init(nonces, public, inputs[1])
@@ -386,7 +386,7 @@ def test_blocks_are_verified_in_threads() -> None:
 
 
 def test_sums_of_large_words_do_not_wrap() -> None:
-    for circuit in (Count(), Histogram(3, 2)):
+    for circuit in (Count(), HistogramCircuit(3, 2)):
         prio3, largest = Prio3(circuit, 2), circuit.field.modulus - 1
         words = np.frombuffer(circuit.field.pack([largest]), np.uint64)
         outputs = np.broadcast_to(words[:, None, None], (len(words), circuit.output_length, 1000))

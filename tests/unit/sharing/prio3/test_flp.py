@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from localdp.errors import MalformedReport
-from localdp.sharing.prio3 import Count, Histogram, Sum, SumVec
+from localdp.sharing.prio3 import Count, HistogramCircuit, Sum, SumVec
 from localdp.sharing.prio3.fields import PrimeField
 from localdp.sharing.prio3.flp import AnyCircuit, decide, prove, query
 
@@ -59,7 +59,7 @@ CASES = [
     (Count(F17), [1], [], [2]),
     (Sum(5, PrimeField(97, 1, 28, 32)), [1, 0, 1], [], [3, 8, 9, 2]),
     (SumVec(2, 3, 3, PrimeField(97, 1, 28, 32)), [1, 0, 1, 1], [5, 6], [7]),
-    (Histogram(5, 2, PrimeField(97, 1, 28, 32)), [0, 0, 0, 1, 0], [5, 6, 7], [4, 9, 10]),
+    (HistogramCircuit(5, 2, PrimeField(97, 1, 28, 32)), [0, 0, 0, 1, 0], [5, 6, 7], [4, 9, 10]),
 ]
 
 

@@ -3,11 +3,11 @@
 import pytest
 
 from localdp.errors import MalformedReport
-from localdp.sharing.prio3 import Count, Histogram, Prio3, Sum, SumVec
+from localdp.sharing.prio3 import Count, HistogramCircuit, Prio3, Sum, SumVec
 from localdp.sharing.prio3.fields import FIELD64, FIELD128
 
 PLAIN = Prio3(Count(), 3).layout
-JOINT = Prio3(Histogram(4, 2), 3).layout
+JOINT = Prio3(HistogramCircuit(4, 2), 3).layout
 
 
 @pytest.mark.parametrize(
@@ -15,9 +15,9 @@ JOINT = Prio3(Histogram(4, 2), 3).layout
     [
         (Prio3(Count(), 2), 0, 48, 32, 32),
         (Prio3(Sum(255), 2), 0, 320, 32, 24),
-        (Prio3(Histogram(256, 16), 2), 64, 5648, 64, 576),
+        (Prio3(HistogramCircuit(256, 16), 2), 64, 5648, 64, 576),
         (Prio3(SumVec(1000, 1, 32), 2), 64, 19088, 64, 1088),
-        (Prio3(Histogram(256, 16), 5), 160, 5648, 64, 576),
+        (Prio3(HistogramCircuit(256, 16), 5), 160, 5648, 64, 576),
     ],
 )
 def test_messages_have_their_known_lengths(

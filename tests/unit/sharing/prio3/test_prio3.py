@@ -7,7 +7,7 @@ import pytest
 
 from localdp.errors import InvalidParameter, InvalidRecord, MalformedReport
 from localdp.randomness.scripted import ScriptedSource
-from localdp.sharing.prio3 import Count, Histogram, Prio3
+from localdp.sharing.prio3 import Count, HistogramCircuit, Prio3
 from localdp.sharing.prio3.fields import PrimeField
 from localdp.sharing.prio3.prio3 import leader_part
 from tests.unit.sharing.prio3.protocol import (
@@ -131,7 +131,7 @@ def test_the_largest_and_smallest_number_of_servers_work() -> None:
 
 
 def test_a_source_gives_the_nonce_and_then_the_random_bytes() -> None:
-    prio3 = Prio3(Histogram(4, 2), 2)
+    prio3 = Prio3(HistogramCircuit(4, 2), 2)
     coins = bytes(i % 256 for i in range(16 + prio3.rand_bytes))
     assert prio3.shard_from(CONTEXT, 3, ScriptedSource(coins)) == prio3.shard(
         CONTEXT, 3, coins[:16], coins[16:]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from localdp.errors import InvalidParameter, InvalidRecord
-from localdp.sharing.prio3 import Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
+from localdp.sharing.prio3 import Count, HistogramCircuit, MultihotCountVec, Prio3, Sum, SumVec
 from localdp.sharing.prio3.batch.compiled import steps
 from localdp.sharing.prio3.batch.compiled.derivations import CompiledDerivations
 from localdp.sharing.prio3.batch.encoding import digits_of
@@ -110,8 +110,8 @@ def test_the_widest_ranges_of_numpy_do_not_overflow(largest: int) -> None:
         (Sum(13), [-1]),
         (Sum(13), np.array([(1 << 64) - 1], np.uint64)),
         (Sum(FIELD64.modulus - 1), [FIELD64.modulus]),
-        (Histogram(5, 2), [5]),
-        (Histogram(5, 2), [-1]),
+        (HistogramCircuit(5, 2), [5]),
+        (HistogramCircuit(5, 2), [-1]),
         (SumVec(2, 6, 3), [[7, 0]]),
         (SumVec(2, 6, 3), [[1, 2, 3]]),
         (SumVec(2, 6, 3), [[1, 2], [3]]),
@@ -171,7 +171,7 @@ def test_a_sampled_word_that_is_no_element_sends_its_report_to_the_numpy_form(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last coin is that of the last bucket, so that bucket it is."""
-    prio3 = Prio3(Histogram(5, 2), 3)
+    prio3 = Prio3(HistogramCircuit(5, 2), 3)
     nonces, coins = coins_for(prio3, 3)
     for value in unreduced_values(prio3.field):
         monkeypatch.setattr(CompiledDerivations, name, planted(name, 1, prio3.field, value))
@@ -186,7 +186,7 @@ def test_the_largest_element_is_one_and_is_taken(name: str, monkeypatch: pytest.
 
     The last coin is that of the last bucket, so that bucket it is.
     """
-    prio3 = Prio3(Histogram(5, 2), 2)
+    prio3 = Prio3(HistogramCircuit(5, 2), 2)
     nonces, coins = coins_for(prio3, 3)
     plain = BlockSharder(prio3, CONTEXT, compiled=False).shard([4, 4, 2], nonces, coins)[1][0]
     monkeypatch.setattr(CompiledDerivations, name, planted(name, 1, prio3.field, prio3.field.modulus - 1))
@@ -195,7 +195,7 @@ def test_the_largest_element_is_one_and_is_taken(name: str, monkeypatch: pytest.
 
 
 def test_a_block_may_be_cut_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    prio3 = Prio3(Histogram(5, 2), 2)
+    prio3 = Prio3(HistogramCircuit(5, 2), 2)
     measurements = np.arange(11) % 5
     nonces, coins = coins_for(prio3, 11)
     sharder = BlockSharder(prio3, CONTEXT, compiled=True)

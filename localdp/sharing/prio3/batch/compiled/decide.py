@@ -17,7 +17,7 @@ from localdp.sharing.prio3.batch.compiled.arithmetic import (
     store,
     subtract,
 )
-from localdp.sharing.prio3.batch.compiled.plan import SUM, Shape
+from localdp.sharing.prio3.batch.compiled.plan import SUM, Lengths
 from localdp.sharing.prio3.batch.compiled.signatures import GIVEN, SHAPE, STATUS, element
 from localdp.sharing.prio3.batch.compiled.toolchain import Kind, part, types
 from localdp.sharing.prio3.batch.words import Octets, Words
@@ -28,7 +28,7 @@ def decide_signature(limbs: int) -> Kind:
     return types.void(SHAPE, element(limbs), GIVEN, STATUS)
 
 
-def decide(shape: Shape, zero: Element, shares: Words, holds: Octets) -> None:
+def decide(shape: Lengths, zero: Element, shares: Words, holds: Octets) -> None:
     """Says of each report whether it holds; `shares` has the rows of the first server, then those of the second, ..."""
     count, length = len(holds), shape.arity + 2
     total = np.empty((1, 2 * length), np.uint64)
@@ -57,7 +57,7 @@ def _add_up(
 
 
 @part
-def _gadget(shape: Shape, zero: Element, total: Words) -> Element:
+def _gadget(shape: Lengths, zero: Element, total: Words) -> Element:
     """The gadget of the values of the wires."""
     sums = nothing(zero)
     if shape.kind == SUM:

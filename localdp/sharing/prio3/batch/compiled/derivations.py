@@ -12,7 +12,7 @@ import numpy as np
 
 from localdp.sharing.prio3.batch.compiled.steps import Step
 from localdp.sharing.prio3.batch.words import Octets, Words
-from localdp.sharing.prio3.derivations import Task, Use
+from localdp.sharing.prio3.derivations import Prio3Task, Use
 from localdp.sharing.prio3.keccak import padded
 from localdp.sharing.prio3.xof import DOMAIN, SEED_BYTES, frame
 
@@ -50,7 +50,7 @@ def template(tag: bytes, seed: bytes, mark: bytes, nonce_bytes: int, payload_byt
 class CompiledDerivations:
     """The expansions of one task, one row for each report, into rows that the caller provides."""
 
-    def __init__(self, task: Task, streams: Step) -> None:
+    def __init__(self, task: Prio3Task, streams: Step) -> None:
         self._task, self._streams = task, streams
         self._templates = dict[tuple[Use, bytes | None, bytes, int, int], Template]()
 

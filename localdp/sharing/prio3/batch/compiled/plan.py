@@ -17,7 +17,7 @@ from localdp.sharing.prio3.fields import FIELD64, FIELD128
 from localdp.sharing.prio3.flp import AnyCircuit
 from localdp.sharing.prio3.prio3 import Prio3
 from localdp.sharing.prio3.scalar_circuits import Count, Sum
-from localdp.sharing.prio3.vector_circuits import Histogram, MultihotCountVec, SumVec
+from localdp.sharing.prio3.vector_circuits import HistogramCircuit, MultihotCountVec, SumVec
 
 COUNT, SUM, CHUNKS = 0, 1, 2  # Kinds of circuits: how the inputs of the gadget come from the measurement.
 ROOTS, WIRE_WEIGHTS, GADGET_WEIGHTS, RANGE_WEIGHTS, TURNS = range(5)  # Rows of the constants.
@@ -25,12 +25,12 @@ _KINDS: dict[type, int] = {
     Count: COUNT,
     Sum: SUM,
     SumVec: CHUNKS,
-    Histogram: CHUNKS,
+    HistogramCircuit: CHUNKS,
     MultihotCountVec: CHUNKS,
 }
 
 
-class Shape(NamedTuple):
+class Lengths(NamedTuple):
     """The lengths, in field elements."""
 
     kind: int
@@ -54,12 +54,12 @@ def has_plan(prio3: Prio3) -> bool:
     return type(prio3.circuit) in _KINDS and prio3.field in (FIELD64, FIELD128)
 
 
-def shape_of(prio3: Prio3) -> Shape:
+def shape_of(prio3: Prio3) -> Lengths:
     """The lengths of an instance."""
     circuit = prio3.circuit
     added, weighed, whole = _second_check(circuit)
     kind = _KINDS[type(circuit)]
-    return Shape(
+    return Lengths(
         kind=kind,
         encoded=circuit.encoded_length,
         calls=circuit.calls,
@@ -78,7 +78,7 @@ def shape_of(prio3: Prio3) -> Shape:
 
 
 def _second_check(circuit: AnyCircuit) -> tuple[int, int, int]:
-    if isinstance(circuit, Histogram):
+    if isinstance(circuit, HistogramCircuit):
         return circuit.length, 0, 1
     if isinstance(circuit, MultihotCountVec):
         return circuit.length, len(_range_weights(circuit)), 0

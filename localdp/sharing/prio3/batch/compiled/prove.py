@@ -20,7 +20,7 @@ from localdp.sharing.prio3.batch.compiled.arithmetic import (
     store,
     subtract,
 )
-from localdp.sharing.prio3.batch.compiled.plan import CHUNKS, ROOTS, SUM, TURNS, Shape
+from localdp.sharing.prio3.batch.compiled.plan import CHUNKS, ROOTS, SUM, TURNS, Lengths
 from localdp.sharing.prio3.batch.compiled.signatures import GIVEN, MATRIX, SHAPE, STATUS, element
 from localdp.sharing.prio3.batch.compiled.toolchain import Kind, part, types
 from localdp.sharing.prio3.batch.words import Octets, Words
@@ -34,7 +34,7 @@ def prove_signature(limbs: int) -> Kind:
 
 
 def prove(
-    shape: Shape,
+    shape: Lengths,
     constants: Words,
     zero: Element,
     one: Element,
@@ -69,7 +69,7 @@ def prove(
 
 @part
 def _fill_wires(
-    shape: Shape,
+    shape: Lengths,
     zero: Element,
     one: Element,
     measurements: Words,
@@ -101,7 +101,7 @@ def _fill_wires(
 
 
 @part
-def _add_products(shape: Shape, constants: Words, zero: Element, one: Element, room: Words) -> None:
+def _add_products(shape: Lengths, constants: Words, zero: Element, one: Element, room: Words) -> None:
     """Adds what the gadget makes of the two wires, at all points that are sent; the sums are still to be lifted."""
     for half in range(2):
         if half:

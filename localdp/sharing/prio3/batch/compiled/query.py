@@ -31,7 +31,7 @@ from localdp.sharing.prio3.batch.compiled.plan import (
     ROOTS,
     SUM,
     WIRE_WEIGHTS,
-    Shape,
+    Lengths,
 )
 from localdp.sharing.prio3.batch.compiled.signatures import GIVEN, MATRIX, SHAPE, STATUS, element
 from localdp.sharing.prio3.batch.compiled.toolchain import Kind, part, types
@@ -46,7 +46,7 @@ def query_signature(limbs: int) -> Kind:
 
 
 def query(
-    shape: Shape,
+    shape: Lengths,
     constants: Words,
     one: Element,
     measurements: Words,
@@ -89,7 +89,7 @@ def query(
 
 @part
 def _readable(
-    shape: Shape, one: Element, measurements: Words, proofs: Words, coins: Words, joint: Words, row: int
+    shape: Lengths, one: Element, measurements: Words, proofs: Words, coins: Words, joint: Words, row: int
 ) -> int:
     """Whether all words are elements of the field."""
     length = shape.arity + shape.gadget
@@ -142,7 +142,7 @@ def _fill_basis(
 
 @part
 def _verify(
-    shape: Shape,
+    shape: Lengths,
     constants: Words,
     one: Element,
     basis: Words,
@@ -174,7 +174,7 @@ def _verify(
 
 @part
 def _check(
-    shape: Shape,
+    shape: Lengths,
     constants: Words,
     one: Element,
     measurements: Words,
@@ -205,7 +205,7 @@ def _check(
 
 
 @part
-def _second_check(shape: Shape, constants: Words, one: Element, measurements: Words, row: int) -> Element:
+def _second_check(shape: Lengths, constants: Words, one: Element, measurements: Words, row: int) -> Element:
     sums = nothing(one)
     for i in range(shape.added):
         sums = accumulate_element(sums, load(measurements, row, i, one))
@@ -227,7 +227,7 @@ def _in_range(constants: Words, like: Element, words: Words, row: int, start: in
 
 @part
 def _plain_wires(
-    shape: Shape,
+    shape: Lengths,
     one: Element,
     basis: Words,
     measurements: Words,
@@ -248,7 +248,7 @@ def _plain_wires(
 
 @part
 def _chunk_wires(
-    shape: Shape,
+    shape: Lengths,
     one: Element,
     basis: Words,
     factors: Words,
@@ -287,7 +287,7 @@ def _chunk_wires(
 
 @part
 def _truncate(
-    shape: Shape, constants: Words, like: Element, measurements: Words, outputs: Words, row: int
+    shape: Lengths, constants: Words, like: Element, measurements: Words, outputs: Words, row: int
 ) -> None:
     for i in range(shape.encoded // shape.width):
         value = _in_range(constants, like, measurements, row, i * shape.width, shape.width)

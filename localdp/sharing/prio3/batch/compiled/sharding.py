@@ -13,7 +13,7 @@ from localdp.sharing.prio3.batch.compiled.steps import Steps, element_of, limbs_
 from localdp.sharing.prio3.batch.encoding import Digits
 from localdp.sharing.prio3.batch.numpy_sharding import NumpySharding, Seeds, seeds_of
 from localdp.sharing.prio3.batch.words import Octets, Words
-from localdp.sharing.prio3.derivations import Task
+from localdp.sharing.prio3.derivations import Prio3Task
 from localdp.sharing.prio3.messages import LEADER
 from localdp.sharing.prio3.prio3 import Prio3
 
@@ -21,7 +21,7 @@ from localdp.sharing.prio3.prio3 import Prio3
 class CompiledSharding:
     """The client of one task."""
 
-    def __init__(self, prio3: Prio3, task: Task) -> None:
+    def __init__(self, prio3: Prio3, task: Prio3Task) -> None:
         self._prio3, self._limbs = prio3, limbs_of(prio3)
         self._steps = Steps(self._limbs)
         self._derive = CompiledDerivations(task, self._steps.streams)

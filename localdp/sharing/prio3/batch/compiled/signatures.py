@@ -4,14 +4,14 @@ Everything is words of 64 bits, in the order of bytes of the wire, so that a mat
 copy.  What is given may be read-only, cut out of a larger matrix, and begin at any byte.
 """
 
-from localdp.sharing.prio3.batch.compiled.plan import Shape
+from localdp.sharing.prio3.batch.compiled.plan import Lengths
 from localdp.sharing.prio3.batch.compiled.toolchain import Kind, types
 
 GIVEN = types.Array(types.uint64, 2, "A", readonly=True, aligned=False)
 MATRIX = types.Array(types.uint64, 2, "A", aligned=False)
 VECTOR = types.Array(types.uint64, 1, "C", readonly=True)
 STATUS = types.Array(types.uint8, 1, "C")
-SHAPE = types.NamedUniTuple(types.int64, len(Shape._fields), Shape)
+SHAPE = types.NamedUniTuple(types.int64, len(Lengths._fields), Lengths)
 
 
 def element(limbs: int) -> Kind:
