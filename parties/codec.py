@@ -12,13 +12,13 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.remaining import STEPS, Step
 from localdp.cohorts import Cohort, Split
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Schema
-from localdp.errors import InvalidParameter, MalformedReport
+from localdp.errors import InvalidParameter, MalformedReport, QueryRefused
 from localdp.party.party import Request
+from localdp.queries.tokens import require_text
 from localdp.sharing.binding import Binding
 from localdp.sharing.collection import Collection, Contributor, Tier
 from localdp.sharing.encoding import Encoding, EncodingKind
 from localdp.sharing.noise_plans import NoisePlan, PlanKind
-from parties.query_codec import query_from_wire, query_to_wire
 from parties.randomizer_codec import randomizer_from_wire, randomizer_to_wire
 from parties.wire.v1 import (
     cohort_pb2,
@@ -42,6 +42,7 @@ _ENCODINGS: dict[EncodingKind, collection_pb2.EncodingKind] = {
     "multihot": collection_pb2.ENCODING_KIND_MULTIHOT,
     "vector": collection_pb2.ENCODING_KIND_VECTOR,
 }
+_LINES = str.maketrans("\t\r\n", "   ")
 _Name = TypeVar("_Name")
 
 
@@ -64,7 +65,7 @@ def request_to_wire(request: Request, cohort: Cohort) -> oracle_pb2.RandomizeReq
     """A call of the LR oracle as a message."""
     return oracle_pb2.RandomizeRequest(
         request_id=request.request_id,
-        query=query_to_wire(request.query),
+        query=request.query,
         randomizer=randomizer_to_wire(request.randomizer),
         cohort=cohort_to_wire(cohort),
         mixed=request.mixed,
@@ -76,7 +77,7 @@ def request_from_wire(message: oracle_pb2.RandomizeRequest) -> tuple[Request, Co
     """A call of the LR oracle, checked."""
     request = Request(
         message.request_id,
-        query_from_wire(message.query),
+        _query(message.query),
         randomizer_from_wire(message.randomizer),
         message.mixed,
         message.epoch,
@@ -88,7 +89,7 @@ def collection_to_wire(collection: Collection) -> collection_pb2.Collection:
     """A collection as a message."""
     return collection_pb2.Collection(
         collection_id=collection.collection_id,
-        query=query_to_wire(collection.query),
+        query=collection.query,
         epsilon_nanonats=collection.epsilon.nanonats,
         noise_plan=_PLANS[collection.plan.kind],
         tolerated=collection.plan.tolerated,
@@ -110,7 +111,7 @@ def collection_from_wire(message: collection_pb2.Collection) -> Collection:
     plan = NoisePlan(_named(_PLANS, message.noise_plan, "noise plan"), message.tolerated)
     return Collection(
         message.collection_id,
-        query_from_wire(message.query),
+        _query(message.query),
         _encoding_from_wire(message.encoding),
         Epsilon(message.epsilon_nanonats),
         plan,
@@ -121,6 +122,14 @@ def collection_from_wire(message: collection_pb2.Collection) -> Collection:
         _named(_TIERS, message.tier, "tier"),
         message.relayed,
     )
+
+
+def _query(text: str) -> str:
+    """The text of a query, as it came: short enough to be parsed by whoever evaluates it, and fit to be shown."""
+    require_text(text)
+    if not text.translate(_LINES).isprintable():
+        raise QueryRefused("a query is printable text")
+    return text
 
 
 def _encoding_to_wire(encoding: Encoding) -> collection_pb2.Encoding:

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from localdp.errors import InvalidParameter
 from localdp.queries.expressions import Column, Compare, Label
-from localdp.queries.number_text import number_text
 from localdp.queries.text import to_text
+from localdp.queries.tokens import number_text
 
 DECIMALS = 9
 

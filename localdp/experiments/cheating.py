@@ -29,7 +29,6 @@ from localdp.cohorts import Asked, Cohort
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.party.party import Draw, Party, Request, Shares
-from localdp.party.question import Question
 from localdp.queries.encoded import Query, encoded
 from localdp.randomizers.definition import Estimate, Frequencies, Reports, TalliedRandomizer, Values
 from localdp.randomizers.marginals import MarginalEstimates
@@ -99,7 +98,7 @@ class CheatingParty(Party):
     def charged(self, request: Request, cohort: Cohort, caller: str = "") -> Draw:
         """The report that debiases highest, from everybody."""
         honest = super().charged(request, cohort, caller)
-        question = Question.asked(request.query, self.records.schema, request.randomizer)
+        question = request.question(self.records.schema)
         report = loudest_report(request.randomizer, question.inputs(self.records.slice(0, 1)))
         return replace(honest, made=lambda part, values: np.repeat(report, part.size(), axis=0))
 

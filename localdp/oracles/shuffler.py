@@ -41,7 +41,6 @@ from localdp.oracles.lr import LROracle, cohorts_by_party
 from localdp.oracles.mixing import mixed_reports
 from localdp.oracles.promise import DEFAULT_DELTA, SMALLEST_DELTA, Promise
 from localdp.party.party import Request
-from localdp.party.question import Question
 from localdp.randomizers.definition import Reports
 from localdp.randomness.keys import KEY_BYTES, derive_key
 from localdp.randomness.keystream import KeystreamSource
@@ -142,7 +141,7 @@ class Shuffler(ReportsAround):
         """What the parties are asked, under an identifier that nobody else can make; or a refusal."""
         if cohort.stop > self.people:
             raise UnknownIndex(f"the cohort ends at {cohort.stop}, but there are {self.people} people")
-        text = Question.asked(request.query, self.schema, request.randomizer).text
+        text = request.question(self.schema).text
         name = derive_key(self._secret, b"request", request.digest(text), _cohort_digest(cohort))
         return replace(request, request_id=name, query=text, mixed=True)
 

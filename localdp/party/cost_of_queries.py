@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from localdp.domains import CategoryDomain, IntegerDomain, Schema
+from localdp.domains import CategoryDomain, Domain, IntegerDomain
 from localdp.party.cost import Work
+from localdp.queries.encoded import Query
 from localdp.queries.expressions import (
     And,
     At,
@@ -42,7 +43,6 @@ from localdp.queries.expressions import (
     Which,
 )
 from localdp.queries.nodes import Node
-from localdp.queries.parser import parse
 from localdp.queries.vector_query import VectorQuery
 
 _US, _NS = 1e-6, 1e-9
@@ -92,20 +92,19 @@ _SORTED = Work(30 * _US, 150 * _NS)
 _HASHED_SECONDS = 2 * _US  # of one value's text
 
 
-def query_work(text: str, schema: Schema) -> Work:
+def query_work(query: Query) -> Work:
     """Evaluating a query on the records of a part, and putting it on a grid."""
-    return _nodes(parse(text)) + _GRID + _entries(text, schema)
+    entries = query.entries if isinstance(query, VectorQuery) and _makes_vectors(query) else 0
+    return _nodes(query.expression) + _GRID + Work(entries * _ENTRY.fixed, entries * _ENTRY.person)
 
 
-def fingerprint_work(text: str, schema: Schema) -> Work:
+def fingerprint_work(query: Query) -> Work:
     """The same for a bare column whose values are hashed."""
-    expression = parse(text)
-    if not isinstance(expression, Column):
-        return query_work(text, schema)  # it is about to be refused
-    values = _values(expression, schema)
+    (name,) = query.columns
+    domain = query.schema[name]
+    values = _values(domain)
     hashed = Work(person=_HASHED_SECONDS) if values > _LISTED else Work(values * _HASHED_SECONDS)
-    listed = isinstance(schema.columns.get(expression.name), CategoryDomain)
-    return query_work(text, schema) + (_LOOKED_UP if listed else _SORTED) + hashed
+    return query_work(query) + (_LOOKED_UP if isinstance(domain, CategoryDomain) else _SORTED) + hashed
 
 
 def _nodes(node: Node) -> Work:
@@ -122,16 +121,13 @@ def _nodes(node: Node) -> Work:
     return own
 
 
-def _entries(text: str, schema: Schema) -> Work:
-    if not isinstance(parse(text), BallVector | Vector | Nearest | Cells | Which):
-        return Work()
-    entries = VectorQuery.parse(text, schema).entries
-    return Work(entries * _ENTRY.fixed, entries * _ENTRY.person)
+def _makes_vectors(query: VectorQuery) -> bool:
+    return isinstance(query.expression, BallVector | Vector | Nearest | Cells | Which)
 
 
-def _values(column: Column, schema: Schema) -> int:
+def _values(domain: Domain) -> int:
     """How many values a column can have."""
-    match schema.columns.get(column.name):
+    match domain:
         case CategoryDomain(labels):
             return len(labels)
         case IntegerDomain(low, high):

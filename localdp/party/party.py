@@ -21,21 +21,21 @@ tests/fault/.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger
 from localdp.accounting.remaining import Step, remaining
 from localdp.cohorts import Asked, Cohort
-from localdp.domains import Ownership, Records
+from localdp.domains import Ownership, Records, Schema
 from localdp.errors import InvalidParameter, PolicyRefused, RequestExpired, UnknownIndex
 from localdp.framing import digest
 from localdp.party.epoch import Epoch
 from localdp.party.policy import Policy
 from localdp.party.question import MEMOISED, Question, shortened
 from localdp.party.secrets import Secrets
-from localdp.queries.asked import checked_plan
+from localdp.queries.asked import query_of
 from localdp.queries.encoded import Query, encoding_of, measured
 from localdp.randomizers.definition import LocalRandomizer, Reports, Values
 from localdp.randomizers.memoised import Memo, MemoisedUnary
@@ -79,6 +79,9 @@ class Request:
     randomizer: LocalRandomizer
     mixed: bool = False  # a shuffler asks, and will mix the reports with other people's
     epoch: int = 0  # the epoch that is asked about; 0: whichever is open
+    _checked: list[tuple[Schema, Question]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if not SHORTEST_REQUEST_ID <= len(self.request_id) <= LONGEST_REQUEST_ID:
@@ -90,6 +93,14 @@ class Request:
     def fresh(cls, query: str, randomizer: LocalRandomizer, source: RandomSource) -> Request:
         """A request under a new identifier."""
         return cls(uniform_bytes(source, SHORTEST_REQUEST_ID), query, randomizer)
+
+    def question(self, schema: Schema) -> Question:
+        """What it asks of records of a schema, or a refusal; its text is parsed and checked once."""
+        for known, question in self._checked:
+            if known == schema:
+                return question
+        self._checked[:] = [(schema, Question.asked(self.query, schema, self.randomizer))]
+        return self._checked[0][1]
 
     def digest(self, text: str) -> bytes:
         """What names the request in the ledger and keys its coins, given the query's canonical text."""
@@ -213,7 +224,7 @@ class Party:
         if request.mixed:
             self._require_mixable()
         randomizer, epoch = request.randomizer, self.epoch
-        question = Question.asked(request.query, epoch.records.schema, randomizer)
+        question = request.question(epoch.records.schema)
         self.policy.require_columns(question.columns)
         cost = randomizer.epsilon_permanent if isinstance(randomizer, MEMOISED) else randomizer.epsilon
         name, about = self.name_of(request), question.about(randomizer)
@@ -221,7 +232,7 @@ class Party:
 
     def name_of(self, request: Request) -> bytes:
         """What the ledger calls a request in this epoch; or a refusal of its query."""
-        text = Question.asked(request.query, self.epoch.records.schema, request.randomizer).text
+        text = request.question(self.epoch.records.schema).text
         if isinstance(request.randomizer, MEMOISED):
             # Any number of reports of an epoch costs a person what one permanent answer costs; a new epoch may have a new
             # value for anybody, so it is charged to everybody, and has permanent answers of its own.
@@ -271,7 +282,7 @@ class Party:
         """What is asked, and what it is charged as; or a refusal that has nothing to do with who is asked."""
         self.policy.require_caller(caller)
         epoch = self.epoch
-        query = checked_plan([collection.query], epoch.records.schema)[0]
+        query = query_of(collection.query, epoch.records.schema)
         self.policy.require_columns(query.columns)
         self.policy.require_batch(collection.minimum_batch)
         self.policy.require_withstanding(collection.plan.withstands(len(collection.servers)))

@@ -27,11 +27,11 @@ import numpy as np
 
 from localdp.domains import CategoryDomain, IntegerDomain, Records, Schema
 from localdp.errors import InvalidParameter, QueryRefused
-from localdp.queries.expressions import Column, Condition, Expression, Vector, columns_of
+from localdp.queries.encoded import Query
+from localdp.queries.expressions import Column, Condition, Expression, Vector
 from localdp.queries.parser import parse
 from localdp.queries.selecting import looked_up
 from localdp.queries.statistical import StatisticalQuery
-from localdp.queries.text import to_text
 from localdp.queries.vector_checking import category_size
 from localdp.queries.vector_evaluate import words
 from localdp.queries.vector_query import Kind, VectorQuery
@@ -75,9 +75,18 @@ def shortened(text: str) -> str:
 class Question:
     """A query that was checked against a schema and a randomizer."""
 
-    text: str  # canonical
-    columns: frozenset[str]  # that it looks at
+    query: Query
     inputs: Callable[[Records], Values]  # from records to the randomizer's inputs
+
+    @property
+    def text(self) -> str:
+        """The canonical text of the query."""
+        return self.query.text
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that it looks at."""
+        return self.query.columns
 
     def about(self, randomizer: LocalRandomizer) -> str:
         """The question in words, for the owner of the records."""
@@ -88,12 +97,13 @@ class Question:
         """The question of a request, or a refusal."""
         if isinstance(randomizer, FINGERPRINTED):
             expression = parse(text)
-            return cls(to_text(expression), columns_of(expression), _fingerprinted(expression, schema))
+            inputs = _fingerprinted(expression, schema)
+            return cls(VectorQuery(expression, schema), inputs)
         if isinstance(randomizer, MEANS):
             number = StatisticalQuery.parse(text, schema)
-            return cls(number.text, number.columns, _on_grid(number, randomizer.resolution))
+            return cls(number, _on_grid(number, randomizer.resolution))
         query = VectorQuery.parse(text, schema)
-        return cls(query.text, query.columns, _inputs(query, randomizer))
+        return cls(query, _inputs(query, randomizer))
 
 
 def _inputs(query: VectorQuery, randomizer: LocalRandomizer) -> Callable[[Records], Values]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
 from typing import TypeVar
 
 from localdp.domains import Schema
@@ -33,7 +35,10 @@ def checked_vectors(queries: Sequence[AskedVector], schema: Schema) -> list[Vect
 def checked_plan(queries: Sequence[Asked | AskedVector], schema: Schema) -> list[Query]:
     """Queries of either sort, for planning; a text that is a number's query is taken as one."""
     _require_list(queries)
-    return [_of_schema(_either(query, schema), schema) for query in queries]
+    return [
+        _of_schema(query_of(query, schema) if isinstance(query, str) else query, schema)
+        for query in queries
+    ]
 
 
 def _require_list(queries: Sequence[object]) -> None:
@@ -51,15 +56,14 @@ def _vector(query: AskedVector, schema: Schema) -> VectorQuery:
     return VectorQuery.parse(query, schema) if isinstance(query, str) else query
 
 
-def _either(query: Asked | AskedVector, schema: Schema) -> Query:
-    if not isinstance(query, str):
-        return query
-    if isinstance(parse(query), Several):
-        return VectorQuery.parse(query, schema)
-    try:
-        return StatisticalQuery.parse(query, schema)
-    except QueryRefused:
-        return VectorQuery.parse(query, schema)
+@lru_cache(maxsize=64)
+def query_of(text: str, schema: Schema) -> Query:
+    """What a text means on a schema: a number's query, if it can be one."""
+    expression = parse(text)
+    if not isinstance(expression, Several):
+        with suppress(QueryRefused):
+            return StatisticalQuery(expression, schema)
+    return VectorQuery(expression, schema)
 
 
 _AnyQuery = TypeVar("_AnyQuery", StatisticalQuery, VectorQuery, Query)

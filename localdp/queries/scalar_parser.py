@@ -23,7 +23,6 @@ from fractions import Fraction
 from typing import TypeVar
 
 from localdp.queries.arithmetic import product, quotient, scaled, total
-from localdp.queries.cursor import Cursor
 from localdp.queries.nodes import MOST_NODES
 from localdp.queries.scalars import (
     COMPARISONS,
@@ -48,7 +47,7 @@ from localdp.queries.scalars import (
     Value,
     decision_list,
 )
-from localdp.queries.tokens import Token, number_value
+from localdp.queries.tokens import Cursor, Token, number_value
 from localdp.queries.vector_text import NAMES
 
 T = TypeVar("T")

@@ -26,7 +26,7 @@ from localdp.queries.expressions import (
     Truth,
     UnitDecisionList,
 )
-from localdp.queries.number_text import number_text
+from localdp.queries.tokens import number_text
 from localdp.queries.vector_text import call_text
 
 _LIST, _OR, _AND, _NOT, _TIGHT = range(5)  # how tightly a text binds

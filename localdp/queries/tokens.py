@@ -1,12 +1,18 @@
-"""The words of the query language: a bounded text cut into tokens, each with its position.
+"""The words of the query language: a bounded text cut into tokens, each with its position, and a place among them.
 
-Every text of at most `LONGEST_TEXT` characters is either cut completely or refused at a named character;
-nothing is ever evaluated.  Checked in tests/unit/queries/test_parser.py.
+Every text of at most `LONGEST_TEXT` characters is either cut completely or refused at a named character; nothing is ever
+evaluated.  Texts come from anywhere, so what a parser does for one is bounded by its words: arithmetic is carried out while
+parsing, and sums of numbers leave no nodes to count.
+
+Claim.  Nesting is counted, so recursive descent has a bounded stack, and every refusal has a position.
+Checked in tests/unit/queries/test_parser.py and, for the texts of numbers, test_text.py.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,9 +20,11 @@ from localdp.domains import RESERVED_WORDS, is_column_name
 from localdp.domains.columns import LONGEST_LABEL
 from localdp.domains.schema import LONGEST_NAME
 from localdp.errors import QueryRefused
-from localdp.queries.nodes import MOST_DIGITS
+from localdp.queries.nodes import MOST_DEPTH, MOST_DIGITS, MOST_NODES
 
 LONGEST_TEXT = 1 << 16
+MOST_OPERANDS = 3 * MOST_NODES  # numerator, denominator and column of each term
+_OPERANDS = frozenset({"name", "number", "string"})
 _EXCERPT = 30  # characters shown on each side of a mistake
 
 _TOKEN = re.compile(
@@ -48,20 +56,30 @@ class Token:
     position: int
 
 
-def tokens(text: str) -> list[Token]:
-    """All tokens of a text, then one of kind `end`."""
+def require_text(text: object) -> None:
+    """Refuse what is too long to be looked at."""
     if not isinstance(text, str):
         raise QueryRefused("a query is text")
     if len(text) > LONGEST_TEXT:
         raise QueryRefused(f"a query is at most {LONGEST_TEXT} characters long; this one has {len(text)}")
+
+
+def tokens(text: str) -> list[Token]:
+    """All tokens of a text, then one of kind `end`."""
+    require_text(text)
     found: list[Token] = []
-    position = 0
+    position = operands = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise refused(text, position, _HINTS.get(text[position], "this character means nothing here"))
         if match.lastgroup != "space":
             found.append(_token(text, match))
+            operands += found[-1].kind in _OPERANDS
+            if operands > MOST_OPERANDS:
+                raise refused(
+                    text, position, f"a query has at most {MOST_OPERANDS} columns, numbers and labels"
+                )
         position = match.end()
     return [*found, Token("end", "", len(text))]
 
@@ -111,3 +129,64 @@ def refused(text: str, position: int, reason: str) -> QueryRefused:
     shown = "".join(character if character.isprintable() else "?" for character in excerpt)
     caret = " " * (position - start)
     return QueryRefused(f"{reason}, at character {position + 1}:\n    {shown}\n    {caret}^")
+
+
+def number_text(value: Fraction) -> str:
+    """A decimal when one of few enough digits is exact, a fraction otherwise."""
+    scale = MOST_DIGITS - 1
+    scaled = abs(value) * 10**scale
+    digits = str(scaled.numerator).zfill(scale + 1)
+    whole, decimals = digits[:-scale], digits[-scale:].rstrip("0")
+    if scaled.denominator != 1 or len(whole) + len(decimals) > MOST_DIGITS:
+        return f"{value.numerator}/{value.denominator}"
+    sign = "-" if value < 0 else ""
+    return f"{sign}{whole}.{decimals}" if decimals else f"{sign}{whole}"
+
+
+class Cursor:
+    """The tokens of one text, and the next one."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = tokens(text)
+        self._index = 0
+        self._nesting = 0
+
+    @property
+    def _token(self) -> Token:
+        return self._tokens[self._index]
+
+    @property
+    def _calls(self) -> bool:
+        """Whether the next token is the name of a call: elsewhere it may be the name of a column."""
+        return self._token.kind == "name" and self._tokens[self._index + 1].kind == "("
+
+    def _take(self, kind: str) -> bool:
+        taken = self._token.kind == kind
+        self._index += taken
+        return taken
+
+    def _expect(self, kind: str, otherwise: str) -> Token:
+        token = self._token
+        if not self._take(kind):
+            raise self._refused(token, otherwise)
+        return token
+
+    @contextmanager
+    def _nested(self, token: Token) -> Iterator[None]:
+        self._nesting += 1
+        if self._nesting > MOST_DEPTH:
+            raise self._refused(token, f"a query is at most {MOST_DEPTH} levels deep")
+        yield
+        self._nesting -= 1
+
+    @contextmanager
+    def _placed(self, token: Token) -> Iterator[None]:
+        """Gives the refusals of the constructors a position."""
+        try:
+            yield
+        except QueryRefused as refusal:
+            raise self._refused(token, str(refusal)) from None
+
+    def _refused(self, token: Token, reason: str) -> QueryRefused:
+        return refused(self._text, token.position, reason)

@@ -23,7 +23,7 @@ from localdp.queries.expressions import (
     Vector,
     Which,
 )
-from localdp.queries.number_text import number_text
+from localdp.queries.tokens import number_text
 
 NAMES: dict[type[Several], str] = {
     Vector: "vector",

@@ -20,8 +20,10 @@ from localdp.party.cost_of_keeping import inputs_work, reports_work
 from localdp.party.cost_of_queries import fingerprint_work, query_work
 from localdp.party.cost_of_shares import Way, share_work
 from localdp.party.party import Request
-from localdp.party.question import FINGERPRINTED, Question
-from localdp.queries.asked import checked_plan
+from localdp.party.question import FINGERPRINTED
+from localdp.queries.asked import query_of
+from localdp.queries.encoded import Query
+from localdp.randomizers.definition import LocalRandomizer
 from localdp.sharing.collection import Collection
 from localdp.sharing.prio3.batch.engine import can_compile
 from localdp.sharing.prio3_tier import Prio3Tier
@@ -77,8 +79,8 @@ def randomize_plan(
     request: Request, cohort: Cohort, schema: Schema, limits: WorkLimits, *, sampled: bool = False
 ) -> WorkPlan:
     """The plan of an answer of randomized reports; `sampled`: of one row of each person."""
-    question = Question.asked(request.query, schema, request.randomizer)
-    work = _randomize_work(request, schema) + _sampling(question.columns, sampled)
+    question = request.question(schema)
+    work = _randomize_work(question.query, request.randomizer) + _sampling(question.columns, sampled)
     most = min(reports_per_part(request), max(1, cohort.stop - cohort.start))
     people = work.people_within(limits.part_seconds, cohort, most)
     return WorkPlan(cohort, charge_seconds(question.text, cohort), work, people)
@@ -95,9 +97,9 @@ def share_plan(
     sampled: bool = False,
 ) -> WorkPlan:
     """The plan of an answer of shares, by a party that makes so many `reports` for this collection."""
-    query = checked_plan([collection.query], schema)[0]
+    query = query_of(collection.query, schema)
     people, way = cohort.stop - cohort.start, _way(collection, cohort, reports, limits.piece_seconds)
-    work = query_work(query.text, schema) + share_work(collection, way, sealed=sealed)
+    work = query_work(query) + share_work(collection, way, sealed=sealed)
     work += _sampling(query.columns, sampled) + inputs_work(collection.encoding)
     most = min(people_per_block(collection), max(1, people))
     if way == "alone":
@@ -134,9 +136,9 @@ def _is_slow(collection: Collection, piece_seconds: float) -> bool:
     return share_work(collection, "arrays").fixed > piece_seconds
 
 
-def _randomize_work(request: Request, schema: Schema) -> Work:
-    asked = fingerprint_work if isinstance(request.randomizer, FINGERPRINTED) else query_work
-    return asked(request.query, schema) + draw_work(request.randomizer) + reports_work(request.randomizer)
+def _randomize_work(query: Query, randomizer: LocalRandomizer) -> Work:
+    asked = fingerprint_work if isinstance(randomizer, FINGERPRINTED) else query_work
+    return asked(query) + draw_work(randomizer) + reports_work(randomizer)
 
 
 def _sampling(columns: frozenset[str], sampled: bool) -> Work:

@@ -325,6 +325,10 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         call.about(asked.digest(asked.query), people, asked.randomizer.epsilon, asked.query)
         epoch = self._party.epoch
         plan = randomize_plan(asked, cohort, epoch.records.schema, self._limits, sampled=epoch.samples)
+        text = asked.question(
+            epoch.records.schema
+        ).text  # by which the ledger knows it, however it was written
+        call.about(asked.digest(text), people, asked.randomizer.epsilon, text)
         self._recall(self._party.name_of(asked))
         return asked, plan
 

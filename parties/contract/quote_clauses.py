@@ -105,7 +105,7 @@ def _refused(plan: ClausePlan) -> Iterator[tuple[str, pb.RandomizeRequest]]:
     nobody = Cohort(plan.people, plan.people + 1)
     yield "people whom the party does not hold", codec.request_to_wire(plan.cheap("nobody"), nobody)
     spoiled = codec.request_to_wire(plan.cheap("spoiled"), one)
-    spoiled.query.root.column = next(name for name in ("x", "y" * 64) if name not in plan.schema)
+    spoiled.query = next(name for name in ("x", "y" * 64) if name not in plan.schema)
     yield "an unknown column", spoiled
     short = codec.request_to_wire(plan.cheap("short"), one)
     short.request_id = short.request_id[:1]

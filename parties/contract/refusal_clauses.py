@@ -10,6 +10,7 @@ from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, NANONATS_PER_NAT, E
 from localdp.cohorts import LARGEST_INDEX, Cohort
 from localdp.party.party import LONGEST_REQUEST_ID, SHORTEST_REQUEST_ID
 from localdp.queries.expressions import MOST_DEPTH, MOST_NODES
+from localdp.queries.tokens import LONGEST_TEXT, MOST_OPERANDS
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing.binding import Binding
 from localdp.sharing.collection import Collection, Contributor
@@ -19,9 +20,8 @@ from parties import codec
 from parties.contract.clause import Clause
 from parties.contract.plan import ClausePlan
 from parties.contract.subject import Broken, Reply, Subject, reply_of, require_refused
-from parties.query_codec import LARGEST_QUERY_BYTES, query_to_wire
 from parties.wire.v1 import oracle_pb2 as pb
-from parties.wire.v1 import query_pb2, randomizer_pb2
+from parties.wire.v1 import randomizer_pb2
 
 _QUERY = "INVALID_ARGUMENT QUERY_REFUSED"
 _PARAMETER = "INVALID_ARGUMENT INVALID_PARAMETER"
@@ -39,38 +39,26 @@ def queries(subject: Subject, plan: ClausePlan) -> str:
     count = 0
     for what, query in _bad_queries(plan):
         message = _message(plan)
-        message.query.CopyFrom(query)
+        message.query = query
         require_refused(what, subject.send(message), _QUERY)
         count += 1
     return f"{count} queries"
 
 
-def _bad_queries(plan: ClausePlan) -> Iterator[tuple[str, query_pb2.Query]]:
+def _bad_queries(plan: ClausePlan) -> Iterator[tuple[str, str]]:
     unknown = next(name for name in ("x", "y" * 64) if name not in plan.schema)
-    column = query_pb2.Expression(column=plan.column)
-    truth = query_pb2.Expression(truth=True)
-    yield "an unknown column", query_to_wire(unknown)
-    yield "an unknown column in a condition", query_to_wire(f"not ({unknown} == 1)")
-    yield "a column compared with a label it cannot have", query_to_wire(f'{plan.column} == "\u00a7 none"')
-    yield "a bare number", query_pb2.Query(root=_number("1", "2"))
-    yield "a denominator of zero", query_pb2.Query(root=query_pb2.Expression(clip=_number("1", "0")))
-    yield "no expression", query_pb2.Query()
-    yield (
-        "a comparison without its sign",
-        query_pb2.Query(root=query_pb2.Expression(compare=query_pb2.Compare(left=column, right=column))),
-    )
-    deep = truth
-    for _ in range(MOST_DEPTH):
-        deep = query_pb2.Expression(negation=deep)
-    yield "a query that is too deep", query_pb2.Query(root=deep)
-    wide = query_pb2.Operands(operands=[truth] * MOST_NODES)
-    yield "a query of too many nodes", query_pb2.Query(root=query_pb2.Expression(all=wide))
-    long = query_pb2.Member(column=plan.column, labels=["x" * LARGEST_QUERY_BYTES])
-    yield "a query that is too long", query_pb2.Query(root=query_pb2.Expression(member=long))
-
-
-def _number(numerator: str, denominator: str) -> query_pb2.Expression:
-    return query_pb2.Expression(number=query_pb2.Rational(numerator=numerator, denominator=denominator))
+    yield "an unknown column", unknown
+    yield "an unknown column in a condition", f"not ({unknown} == 1)"
+    yield "a column compared with a label it cannot have", f'{plan.column} == "\u00a7 none"'
+    yield "a bare number", "0.5"
+    yield "a denominator of zero", "clip(1/0)"
+    yield "no expression", ""
+    yield "a comparison without its sign", f"{plan.column} {plan.column}"
+    yield "a query that is too deep", "not " * MOST_DEPTH + "true"
+    yield "a query of too many nodes", " and ".join(["true"] * MOST_NODES)
+    yield "a query of too many numbers", f"clip({'+'.join(['1'] * (MOST_OPERANDS + 1))})"
+    yield "a query that is too long", " " * LONGEST_TEXT + "true"
+    yield "a query that cannot be shown", "true\x1b[2J"
 
 
 def people(subject: Subject, plan: ClausePlan) -> str:

@@ -89,7 +89,7 @@ def require_description(described: pb.DescribeResponse) -> None:
 def oversized(subject: Subject, plan: ClausePlan) -> str:
     """A message over gRPC's limit of 4 MiB."""
     message = codec.request_to_wire(plan.requests["true"], plan.crowd)
-    message.query.root.label = "x" * (LARGEST_MESSAGE_BYTES + 1)
+    message.query = "x" * (LARGEST_MESSAGE_BYTES + 1)
     with subject.another_channel(("grpc.max_send_message_length", -1)) as channel:
         raw: Stub = channel.unary_stream(f"/{_SERVICE.full_name}/Randomize")
         reply = subject.ended(_decoded(raw(message.SerializeToString(), timeout=subject.timeout)), 0)

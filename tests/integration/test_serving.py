@@ -65,7 +65,7 @@ def test_a_message_over_the_limit_is_refused_and_the_agent_stays_up() -> None:
         asked = party(people(4))
         address = threads.serve(SERVICE_NAME, AgentService(asked, {}))
         message = codec.request_to_wire(request(), Cohort(0, 4))
-        message.query.root.label = "x" * (LARGEST_MESSAGE_BYTES + 1)
+        message.query = "x" * (LARGEST_MESSAGE_BYTES + 1)
         unbounded = [("grpc.max_send_message_length", -1)]
         with grpc.insecure_channel(address, options=unbounded) as channel:
             stub: Any = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)

@@ -126,7 +126,7 @@ class QuotesByTruth(Quoting):
     """Expects less work where nothing is true."""
 
     def told(self, request: pb.RandomizeRequest, quote: pb.QuoteResponse) -> None:
-        if request.query.root.WhichOneof("node") == "truth" and not request.query.root.truth:
+        if request.query == "false":
             quote.work_nanoseconds -= 1
 
 

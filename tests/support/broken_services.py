@@ -12,6 +12,7 @@ import grpc
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
+from localdp.domains import is_column_name
 from localdp.errors import BudgetExhausted
 from localdp.party.party import Draw, Request
 from localdp.randomizers.one_bit import OneBitRandomizer
@@ -75,11 +76,7 @@ class ValueDependentLength(Spoiling):
     def outgoing(
         self, request: pb.RandomizeRequest, part: pb.RandomizeResponse
     ) -> list[pb.RandomizeResponse]:
-        if (
-            request.query.root.WhichOneof("node") != "truth"
-            or not request.query.root.truth
-            or part.reports <= 8
-        ):
+        if request.query != "true" or part.reports <= 8:
             return [part]
         first = pb.RandomizeResponse(reports=8, packed=part.packed[:1])
         return [first, pb.RandomizeResponse(reports=part.reports - 8, packed=part.packed[1:])]
@@ -97,8 +94,8 @@ class UnknownIsFalse(Spoiling):
     """Takes a column that it does not have for one in which nothing is true."""
 
     def incoming(self, request: pb.RandomizeRequest) -> None:
-        if request.query.root.column and request.query.root.column not in RECORDS.schema:
-            request.query.root.truth = False
+        if is_column_name(request.query) and request.query not in RECORDS.schema:
+            request.query = "false"
 
 
 class TakesAnyEpsilon(Spoiling):
@@ -123,7 +120,7 @@ class LeaksText(Spoiling):
     """Fails on a bare number in a way that nobody foresaw, with a record in the exception."""
 
     def incoming(self, request: pb.RandomizeRequest) -> None:
-        if request.query.root.WhichOneof("node") == "number":
+        if request.query == "0.5":
             raise ZeroDivisionError(f"smoker of person 17 is {RECORDS.column('smoker')[17]}")
 
 

@@ -26,7 +26,7 @@ from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.algorithms.texts import DECIMALS, decimal, rounded
 from localdp.domains import BitDomain, IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter
-from localdp.queries.number_text import number_text
+from localdp.queries.tokens import number_text
 from localdp.randomness.source import Floats
 
 _FINEST = Decimal(1).scaleb(-20)

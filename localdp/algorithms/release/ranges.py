@@ -37,7 +37,7 @@ from localdp.estimation.isotonic import monotone_cdf
 from localdp.estimation.tree_consistency import LevelTree
 from localdp.oracles.definition import StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.plans import Plan
-from localdp.queries.number_text import number_text
+from localdp.queries.tokens import number_text
 from localdp.randomness.source import Floats
 
 MOST_BINS = 1024

@@ -1,4 +1,3 @@
-from parties.wire.v1 import query_pb2 as _query_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -42,9 +41,8 @@ NOISE_PLAN_EACH_SERVER: NoisePlan
 NOISE_PLAN_DIVIDED: NoisePlan
 
 class Collection(_message.Message):
-    __slots__ = ("collection_id", "query", "resolution", "epsilon_nanonats", "noise_plan", "servers", "parties", "minimum_batch", "encoding", "tier", "keys", "tolerated", "witnesses", "commitment", "ends", "relayed")
+    __slots__ = ("collection_id", "resolution", "epsilon_nanonats", "noise_plan", "servers", "parties", "minimum_batch", "encoding", "tier", "keys", "tolerated", "witnesses", "commitment", "ends", "relayed", "query")
     COLLECTION_ID_FIELD_NUMBER: _ClassVar[int]
-    QUERY_FIELD_NUMBER: _ClassVar[int]
     RESOLUTION_FIELD_NUMBER: _ClassVar[int]
     EPSILON_NANONATS_FIELD_NUMBER: _ClassVar[int]
     NOISE_PLAN_FIELD_NUMBER: _ClassVar[int]
@@ -59,8 +57,8 @@ class Collection(_message.Message):
     COMMITMENT_FIELD_NUMBER: _ClassVar[int]
     ENDS_FIELD_NUMBER: _ClassVar[int]
     RELAYED_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
     collection_id: bytes
-    query: _query_pb2.Query
     resolution: int
     epsilon_nanonats: int
     noise_plan: NoisePlan
@@ -75,7 +73,8 @@ class Collection(_message.Message):
     commitment: bytes
     ends: int
     relayed: bool
-    def __init__(self, collection_id: _Optional[bytes] = ..., query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., resolution: _Optional[int] = ..., epsilon_nanonats: _Optional[int] = ..., noise_plan: _Optional[_Union[NoisePlan, str]] = ..., servers: _Optional[_Iterable[str]] = ..., parties: _Optional[_Iterable[_Union[Contributor, _Mapping]]] = ..., minimum_batch: _Optional[int] = ..., encoding: _Optional[_Union[Encoding, _Mapping]] = ..., tier: _Optional[_Union[Tier, str]] = ..., keys: _Optional[_Iterable[bytes]] = ..., tolerated: _Optional[int] = ..., witnesses: _Optional[_Iterable[bytes]] = ..., commitment: _Optional[bytes] = ..., ends: _Optional[int] = ..., relayed: _Optional[bool] = ...) -> None: ...
+    query: str
+    def __init__(self, collection_id: _Optional[bytes] = ..., resolution: _Optional[int] = ..., epsilon_nanonats: _Optional[int] = ..., noise_plan: _Optional[_Union[NoisePlan, str]] = ..., servers: _Optional[_Iterable[str]] = ..., parties: _Optional[_Iterable[_Union[Contributor, _Mapping]]] = ..., minimum_batch: _Optional[int] = ..., encoding: _Optional[_Union[Encoding, _Mapping]] = ..., tier: _Optional[_Union[Tier, str]] = ..., keys: _Optional[_Iterable[bytes]] = ..., tolerated: _Optional[int] = ..., witnesses: _Optional[_Iterable[bytes]] = ..., commitment: _Optional[bytes] = ..., ends: _Optional[int] = ..., relayed: _Optional[bool] = ..., query: _Optional[str] = ...) -> None: ...
 
 class Encoding(_message.Message):
     __slots__ = ("kind", "length", "bound", "sensitivity", "weight")

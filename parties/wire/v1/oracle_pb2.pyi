@@ -1,6 +1,5 @@
 from parties.wire.v1 import cohort_pb2 as _cohort_pb2
 from parties.wire.v1 import collection_pb2 as _collection_pb2
-from parties.wire.v1 import query_pb2 as _query_pb2
 from parties.wire.v1 import randomizer_pb2 as _randomizer_pb2
 from parties.wire.v1 import schema_pb2 as _schema_pb2
 from parties.wire.v1 import share_server_pb2 as _share_server_pb2
@@ -45,20 +44,20 @@ class DescribeResponse(_message.Message):
     def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ..., schema: _Optional[_Union[_schema_pb2.Schema, _Mapping]] = ..., budget_nanonats: _Optional[int] = ..., largest_request_nanonats: _Optional[int] = ..., share_servers: _Optional[_Iterable[str]] = ..., by_row: _Optional[bool] = ..., by_content: _Optional[bool] = ..., epoch: _Optional[int] = ..., keep_seconds: _Optional[int] = ..., quantum_nanoseconds: _Optional[int] = ..., smallest_request_nanonats: _Optional[int] = ...) -> None: ...
 
 class RandomizeRequest(_message.Message):
-    __slots__ = ("request_id", "query", "randomizer", "cohort", "mixed", "epoch")
+    __slots__ = ("request_id", "randomizer", "cohort", "mixed", "epoch", "query")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
-    QUERY_FIELD_NUMBER: _ClassVar[int]
     RANDOMIZER_FIELD_NUMBER: _ClassVar[int]
     COHORT_FIELD_NUMBER: _ClassVar[int]
     MIXED_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
     request_id: bytes
-    query: _query_pb2.Query
     randomizer: _randomizer_pb2.Randomizer
     cohort: _cohort_pb2.Cohort
     mixed: bool
     epoch: int
-    def __init__(self, request_id: _Optional[bytes] = ..., query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., randomizer: _Optional[_Union[_randomizer_pb2.Randomizer, _Mapping]] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ..., mixed: _Optional[bool] = ..., epoch: _Optional[int] = ...) -> None: ...
+    query: str
+    def __init__(self, request_id: _Optional[bytes] = ..., randomizer: _Optional[_Union[_randomizer_pb2.Randomizer, _Mapping]] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ..., mixed: _Optional[bool] = ..., epoch: _Optional[int] = ..., query: _Optional[str] = ...) -> None: ...
 
 class RandomizeResponse(_message.Message):
     __slots__ = ("reports", "packed")

@@ -21,7 +21,6 @@ from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import PLANS
 from parties import codec
-from parties.query_codec import query_to_wire
 from parties.shares.messages import block_from_wire
 from parties.wire.v1 import cohort_pb2, collection_pb2, oracle_pb2, schema_pb2, share_server_pb2
 
@@ -128,7 +127,7 @@ def _encoding(**changes: Any) -> collection_pb2.Encoding:
 def _collection(**changes: Any) -> collection_pb2.Collection:
     fields: dict[str, Any] = {
         "collection_id": b"c" * 16,
-        "query": query_to_wire("smoker"),
+        "query": "smoker",
         "encoding": _encoding(),
         "tier": collection_pb2.TIER_PRIO3,
         "epsilon_nanonats": 10**9,

@@ -14,6 +14,8 @@ from localdp.party.cost import Work, charge_seconds, decode_seconds
 from localdp.party.cost_of_draws import draw_work
 from localdp.party.cost_of_queries import fingerprint_work, query_work
 from localdp.party.cost_of_shares import share_work
+from localdp.queries import VectorQuery
+from localdp.queries.asked import query_of
 from localdp.queries.nodes import Node
 from localdp.randomizers.local_laplace import LocalDiscreteLaplace
 from localdp.randomizers.memoised import MemoisedUnary
@@ -82,13 +84,13 @@ def test_a_randomizer_without_a_price_is_not_drawn() -> None:
     ],
 )
 def test_a_longer_query_costs_more(less: str, more: str) -> None:
-    small, large = (query_work(text, SCHEMA) for text in (less, more))
+    small, large = (query_work(query_of(text, SCHEMA)) for text in (less, more))
     assert small.fixed < large.fixed and small.person <= large.person
 
 
 def test_vectors_are_paid_by_their_entries() -> None:
     vector = f"ball({', '.join(['smoker'] * 64)})"
-    short, long = (query_work(text, SCHEMA) for text in (vector, f"moments({vector})"))
+    short, long = (query_work(query_of(text, SCHEMA)) for text in (vector, f"moments({vector})"))
     assert long.person > 20 * short.person  # 2,080 entries beside 64
 
 
@@ -98,7 +100,9 @@ def test_normals_are_what_priv_unit_costs() -> None:
 
 
 def test_a_column_with_many_values_is_hashed_by_person() -> None:
-    few, listed, many = (fingerprint_work(name, SCHEMA) for name in ("town", "age", "code"))
+    few, listed, many = (
+        fingerprint_work(VectorQuery.parse(name, SCHEMA)) for name in ("town", "age", "code")
+    )
     assert few.person < listed.person < many.person
 
 

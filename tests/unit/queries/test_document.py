@@ -19,9 +19,8 @@ from localdp.domains import (
 )
 from localdp.queries import StatisticalQuery, VectorQuery
 from localdp.queries.nodes import MOST_DEPTH, MOST_DIGITS, MOST_NODES
-from localdp.queries.tokens import LONGEST_TEXT
+from localdp.queries.tokens import LONGEST_TEXT, MOST_OPERANDS
 from localdp.queries.vector_text import NAMES
-from parties.query_codec import LARGEST_QUERY_BYTES
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/queries.md").read_text()
 SCHEMA = Schema(
@@ -76,7 +75,7 @@ def test_the_page_states_the_bounds_and_the_words_as_they_are() -> None:
     assert words is not None and set(words.group(1).split()) == RESERVED_WORDS
     stated = {row[0].split(";")[0]: row[1] for row in rows("Bounds")}
     assert stated["characters of a text"] == f"{LONGEST_TEXT:,}"
-    assert stated["bytes of a tree on the wire"] == f"{LARGEST_QUERY_BYTES:,}"
+    assert stated["columns, numbers and labels of a text"] == f"{MOST_OPERANDS:,}"
     assert stated["levels"] == str(MOST_DEPTH)
     assert stated["nodes"] == f"{MOST_NODES:,}"
     assert stated["digits of a numerator or denominator"] == str(MOST_DIGITS)
