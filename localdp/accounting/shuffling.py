@@ -40,7 +40,7 @@ from localdp.errors import InvalidParameter
 from localdp.randomness.source import Floats
 
 Law = tuple[Floats, Floats, float]
-Randomizer = Literal["binary", "any"]
+ShuffledAs = Literal["binary", "any"]
 
 FEWEST_PEOPLE = 2
 MOST_PEOPLE = 1 << 26
@@ -58,7 +58,7 @@ class Shuffled:
 
     people: int
     local: float  # eps0, in nats
-    randomizer: Randomizer = "any"
+    randomizer: ShuffledAs = "any"
 
     def __post_init__(self) -> None:
         if not FEWEST_PEOPLE <= self.people <= MOST_PEOPLE:
@@ -82,14 +82,14 @@ class Shuffled:
         return Epsilon(math.ceil(high * NANONATS_PER_NAT))
 
 
-def largest_local(people: int, epsilon: Epsilon, delta: float, randomizer: Randomizer = "any") -> Epsilon:
+def largest_local(people: int, epsilon: Epsilon, delta: float, randomizer: ShuffledAs = "any") -> Epsilon:
     """The largest eps0 on a grid of 1e-6 that shuffling so many reports turns into (epsilon, delta)."""
     _require_delta(delta)
     return _largest_local(people, epsilon, delta, randomizer)
 
 
 @lru_cache(maxsize=256)
-def _largest_local(people: int, epsilon: Epsilon, delta: float, randomizer: Randomizer) -> Epsilon:
+def _largest_local(people: int, epsilon: Epsilon, delta: float, randomizer: ShuffledAs) -> Epsilon:
     target = float(epsilon)
     low, high = int(target * 1e6), int((target + math.log(people) + 3) * 1e6)
     high = min(high, 30 * 10**6)

@@ -10,9 +10,10 @@ from typing import Any
 
 from localdp.auditing.drawing import MOST_INPUTS, ends
 from localdp.auditing.exact import MOST_PATHS, exact_audit, planned
-from localdp.auditing.result import Audit, Input
+from localdp.auditing.result import Audit
 from localdp.auditing.sampled import sampled_audit
 from localdp.errors import InvalidParameter
+from localdp.randomizers.input_kinds import Input
 from localdp.randomness.source import RandomSource
 
 TRIALS = 100_000

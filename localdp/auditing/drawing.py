@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.auditing.result import Input
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Reports, Values
+from localdp.randomizers.input_kinds import Input
 from localdp.randomness.source import (
     WORD_RANGE,
     Bits,

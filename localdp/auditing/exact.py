@@ -32,8 +32,9 @@ from localdp.auditing.drawing import (
     stated_law,
     values_of,
 )
-from localdp.auditing.result import Audit, Input
+from localdp.auditing.result import Audit
 from localdp.errors import InvalidParameter, MalformedReport
+from localdp.randomizers.input_kinds import Input
 from localdp.randomness.enumerating import enumerate_law
 from localdp.randomness.source import RandomSource
 

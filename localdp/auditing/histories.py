@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations, product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,17 +31,14 @@ from localdp.auditing.coin_table import Coin, joint_law
 from localdp.auditing.drawing import ends
 from localdp.auditing.exact import largest_ratio
 from localdp.auditing.inputs_as_records import asked_of
-from localdp.auditing.result import HistoryAudit, Input
+from localdp.auditing.result import HistoryAudit
 from localdp.cohorts import Cohort
 from localdp.domains import Ownership
 from localdp.errors import InvalidParameter, RequestExpired
 from localdp.party.party import Party, Request
 from localdp.party.policy import Policy
-from localdp.party.question import FINGERPRINTED
-from localdp.randomizers.definition import Reports
-from localdp.randomizers.memoised import MemoisedUnary
-from localdp.randomizers.memoised_hashing import MemoisedHashing
-from localdp.randomness.source import RandomSource
+from localdp.randomizers.input_kinds import FingerprintInput, Input
+from localdp.randomizers.memoised import is_memoised
 
 MOST_TRIED = 4  # inputs of which the pair that is told apart best is taken
 _KEY = bytes(range(32))
@@ -72,22 +69,6 @@ class Answers:
     drawn: tuple[Callable[[], bytes], ...]
     epochs: tuple[int, ...]
     booked: Epsilon  # for the first person
-
-
-class PermanentUnary(MemoisedUnary):
-    """Reports its permanent answers themselves: what any number of reports comes to."""
-
-    def renew(self, answers: Reports, source: RandomSource) -> Reports:
-        """The answers."""
-        return answers
-
-
-class PermanentHashing(MemoisedHashing):
-    """Reports its permanent answers themselves: what any number of reports comes to."""
-
-    def renew(self, answers: Reports, source: RandomSource) -> Reports:
-        """The answers."""
-        return answers
 
 
 def history_audit(
@@ -131,7 +112,7 @@ def change_audit(randomizer: Any, tried: Sequence[Input] | None = None) -> Histo
     None if there are too many coins to follow.
     """
     bare = permanent_of(randomizer)
-    inputs = range(MOST_TRIED) if isinstance(randomizer, FINGERPRINTED) else tried or ends(randomizer)
+    inputs = range(MOST_TRIED) if randomizer.takes == FingerprintInput() else tried or ends(randomizer)
     try:
         pair = best_told(bare, inputs)
     except InvalidParameter:
@@ -140,15 +121,11 @@ def change_audit(randomizer: Any, tried: Sequence[Input] | None = None) -> Histo
 
 
 def permanent_of(randomizer: Any) -> Any:
-    """A memoised randomizer that shows its permanent answers; any other one as it is."""
-    match randomizer:
-        case MemoisedUnary():
-            return PermanentUnary(randomizer.requested, randomizer.inputs, randomizer.permanent)
-        case MemoisedHashing():
-            return PermanentHashing(
-                randomizer.requested, randomizer.requested_permanent, randomizer.buckets
-            )
-    return randomizer
+    """A memoised randomizer whose reports are its permanent answers, as any number of reports comes to; others as they are."""
+    if not is_memoised(randomizer):
+        return randomizer
+    bare = type("PermanentAnswers", (type(randomizer),), {"renew": lambda _, answers, __: answers})
+    return cast(Any, bare).from_parameters(randomizer.parameters)
 
 
 def histories_of(one: Input, other: Input, epochs: int = 2) -> tuple[History, ...]:

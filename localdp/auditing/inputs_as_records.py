@@ -1,10 +1,10 @@
 """The inputs of a randomizer as records, and the query that reads them off: so that a real party can be asked about them.
 
-Every kind of input that `Question` knows has a row here.  The inputs of randomizers of open domains are the labels "0", "1"
+Every kind of input has a case here, as in `Question`.  The inputs of randomizers of open domains are the labels "0", "1"
 and so on, which a party turns into fingerprints by itself.
 
 Checked in tests/unit/auditing/test_inputs_as_records.py: a party reads off the very inputs, for every randomizer of the
-catalogue.
+registry.
 """
 
 from __future__ import annotations
@@ -16,13 +16,18 @@ from typing import Any
 import numpy as np
 
 from localdp.auditing.drawing import values_of
-from localdp.auditing.result import Input
 from localdp.domains import BitDomain, CategoryDomain, RealDomain, Records, Schema
 from localdp.domains.columns import Domain
-from localdp.party.question import FINGERPRINTED, MEANS
-from localdp.randomizers.coordinate_sampling import CoordinateSampling
-from localdp.randomizers.marginals import HadamardMarginals
-from localdp.randomizers.priv_unit import PrivUnit
+from localdp.randomizers.definition import LocalRandomizer
+from localdp.randomizers.input_kinds import (
+    BallInput,
+    BitsInput,
+    CategoryInput,
+    CubeInput,
+    FingerprintInput,
+    GridInput,
+    Input,
+)
 
 MOST_LABELS = 64  # of an open domain
 
@@ -47,26 +52,37 @@ class Asked:
         )
 
 
-def asked_of(randomizer: Any) -> Asked:
+def asked_of(randomizer: LocalRandomizer) -> Asked:
     """What to ask a party so that it hands its inputs to this randomizer."""
-    match randomizer:
-        case CoordinateSampling() | PrivUnit():
-            schema = _columns(randomizer.dimension, RealDomain(-1.0, 1.0))
-            kind, each = ("ball", "{}") if isinstance(randomizer, PrivUnit) else ("vector", "clip({})")
-            parts = ", ".join(each.format(name) for name in schema.names)
-            return Asked(f"{kind}({parts})", schema, float(randomizer.resolution))
-        case HadamardMarginals():
-            schema = _columns(randomizer.bits, BitDomain())
-            bits = ", ".join(schema.names)
-            if randomizer.labelled:  # the label is the last bit
-                bits = "; ".join(bits.rsplit(", ", 1))
-            return Asked(f"parities({randomizer.order}, {bits})", schema, digits=True)
-    if isinstance(randomizer, MEANS):
-        if randomizer.resolution == 1:
+    match randomizer.takes:
+        case GridInput(1):
             return Asked("value", Schema({"value": BitDomain()}))
-        return Asked("clip(value)", Schema({"value": RealDomain(0.0, 1.0)}), float(randomizer.resolution))
-    number = MOST_LABELS if isinstance(randomizer, FINGERPRINTED) else randomizer.inputs
-    return Asked("value", Schema({"value": CategoryDomain(tuple(str(label) for label in range(number)))}))
+        case GridInput(resolution):
+            return Asked("clip(value)", Schema({"value": RealDomain(0.0, 1.0)}), float(resolution))
+        case CubeInput(dimension, resolution):
+            return _vector("vector", "clip({})", dimension, resolution)
+        case BallInput(dimension, resolution):
+            return _vector("ball", "{}", dimension, resolution)
+        case BitsInput(bits, order, labelled):
+            schema = _columns(bits, BitDomain())
+            names = ", ".join(schema.names)
+            if labelled:  # the label is the last bit
+                names = "; ".join(names.rsplit(", ", 1))
+            return Asked(f"parities({order}, {names})", schema, digits=True)
+        case CategoryInput(values):
+            return Asked("value", _labels(values))
+        case FingerprintInput():
+            return Asked("value", _labels(MOST_LABELS))
+
+
+def _vector(kind: str, each: str, dimension: int, resolution: int) -> Asked:
+    schema = _columns(dimension, RealDomain(-1.0, 1.0))
+    parts = ", ".join(each.format(name) for name in schema.names)
+    return Asked(f"{kind}({parts})", schema, float(resolution))
+
+
+def _labels(number: int) -> Schema:
+    return Schema({"value": CategoryDomain(tuple(str(label) for label in range(number)))})
 
 
 def _columns(number: int, domain: Domain) -> Schema:

@@ -10,8 +10,8 @@ from math import isinf
 from typing import Any, Literal
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.randomizers.input_kinds import Input
 
-Input = int | tuple[int, ...]  # an input by its number, or a vector
 Verdict = Literal["holds", "holds where tried", "not refuted", "violated"]
 
 

@@ -26,9 +26,10 @@ import numpy as np
 
 from localdp.auditing.drawing import PUBLIC_SEEDS, counted_paths, ends, received_reports, stated_law
 from localdp.auditing.events import Event, found_events
-from localdp.auditing.result import Audit, Input
+from localdp.auditing.result import Audit
 from localdp.errors import InvalidParameter
 from localdp.estimation.intervals import epsilon_lower_bound
+from localdp.randomizers.input_kinds import Input
 from localdp.randomizers.parts.inputs import require_between
 from localdp.randomness.source import RandomSource
 

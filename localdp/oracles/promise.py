@@ -23,11 +23,9 @@ from functools import lru_cache
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.promised import TRILLION, trillionths_above
-from localdp.accounting.shuffling import FEWEST_PEOPLE, MOST_PEOPLE, Randomizer, Shuffled
+from localdp.accounting.shuffling import FEWEST_PEOPLE, MOST_PEOPLE, Shuffled, ShuffledAs
 from localdp.errors import InvalidParameter, PolicyRefused, TooFewReports
-from localdp.party.question import MEMOISED
 from localdp.randomizers.definition import LocalRandomizer
-from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing.collection import operator_of
 
 DEFAULT_DELTA = Fraction(1, 10**6)
@@ -86,13 +84,13 @@ class Promise:
 
     def require(self, hiding: int, randomizer: LocalRandomizer) -> None:
         """Refuse to mix these reports if the people who hide each other are too few for the promise."""
-        if isinstance(randomizer, MEMOISED):
+        if randomizer.memoised:
             raise PolicyRefused("permanent answers can be recognised, and are not mixed")
         if hiding < self.minimum_cohort:
             raise TooFewReports(
                 f"a request has to be about at least {self.minimum_cohort} people{self._beside}"
             )
-        local, kind = float(randomizer.epsilon), _kind(randomizer)
+        local, kind = float(randomizer.epsilon), randomizer.shuffled_as
         if (
             not self._is_private_alone(randomizer)
             and _delta(hiding, local, kind, self.epsilon) > self.delta
@@ -115,11 +113,6 @@ class Promise:
         return f", not counting the {self.colluding} largest parties" if self.colluding else ""
 
 
-def _kind(randomizer: LocalRandomizer) -> Randomizer:
-    """On a grid, too: a report there is a randomized response about a bit that is itself a coin of the value."""
-    return "binary" if isinstance(randomizer, OneBitRandomizer) else "any"
-
-
 @lru_cache(maxsize=256)
-def _delta(people: int, local: float, kind: Randomizer, epsilon: Epsilon) -> float:
+def _delta(people: int, local: float, kind: ShuffledAs, epsilon: Epsilon) -> float:
     return Shuffled(min(people, MOST_PEOPLE), local, kind).delta(float(epsilon))

@@ -23,7 +23,7 @@ from fractions import Fraction
 
 from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.shuffling import FEWEST_PEOPLE, Randomizer, largest_local
+from localdp.accounting.shuffling import FEWEST_PEOPLE, ShuffledAs, largest_local
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, PolicyRefused, TooFewReports
 from localdp.oracles.local import LocalOracle
@@ -108,7 +108,7 @@ class ShuffledOracle(LocalOracle):
     def _each(self, queries: Sequence[Query]) -> Epsilon:
         """eps0: the largest that mixing the fewest people of any slot turns into (epsilon, delta), or epsilon itself."""
         binary = len(queries) == 1 and queries[0].kind == "bit"
-        kind: Randomizer = "binary" if binary else "any"
+        kind: ShuffledAs = "binary" if binary else "any"
         # That some random part of the people comes out smaller than its least size is paid for out of delta.
         delta = float(self.delta) - (0.0 if self._whole(len(queries)) else len(queries) * _STRAY_CHANCE)
         fewest = self._fewest(len(queries))

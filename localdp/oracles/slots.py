@@ -34,6 +34,7 @@ from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.coordinate_sampling import CoordinateSampling
 from localdp.randomizers.definition import Estimate, Floats, Frequencies, TalliedRandomizer, Tally
+from localdp.randomizers.input_kinds import BallInput, BitsInput, CubeInput, GridInput
 from localdp.randomizers.marginals import HadamardMarginals
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomizers.priv_unit import PrivUnit
@@ -53,15 +54,15 @@ class Slot:
     def variance(self) -> float:
         """n times the variance of one entry, for the empirical target, at the least favourable or typical data."""
         randomizer: Any = self.randomizer
-        match randomizer:
-            case OneBitRandomizer(resolution=resolution):
+        match randomizer.takes:
+            case GridInput(resolution):
                 return float(randomizer.variance(0.5, 0.5 if resolution == 1 else 0.25))
-            case PrivUnit():
-                return randomizer.mean_squared_error() / randomizer.dimension
-            case CoordinateSampling():
-                return randomizer.variance(0.5, 0.25)
-            case HadamardMarginals():
-                return randomizer.signs * randomizer.scale**2 - 1
+            case BallInput(dimension):
+                return float(randomizer.mean_squared_error() / dimension)
+            case CubeInput():
+                return float(randomizer.variance(0.5, 0.25))
+            case BitsInput(parities=parities):
+                return float(parities * randomizer.scale**2 - 1)
         return float(randomizer.variance(1 / randomizer.inputs))
 
 
@@ -100,7 +101,7 @@ def planned_slots(queries: Sequence[Query], epsilon: Epsilon, people: int) -> li
 def slot_error(slot: Slot, query: Query, reports: int, people: int) -> float:
     """Expected standard error of an entry about the mean of all people, when so many of them answer."""
     variance = slot.variance
-    if query.kind == "cube" and isinstance(slot.randomizer, PrivUnit):
+    if query.kind == "cube" and isinstance(slot.randomizer.takes, BallInput):
         variance *= query.length / 4
     sampling = spread_of(query) * (1 - reports / people)
     return math.sqrt((variance + sampling) / reports)
@@ -213,19 +214,15 @@ def _entry(estimate: Frequencies, code: int) -> Estimate:
 
 
 def _entries(randomizer: TalliedRandomizer, query: VectorQuery, tally: Tally) -> Frequencies:
-    if isinstance(randomizer, HadamardMarginals):
-        means, total = randomizer.estimate(tally).parities, randomizer.signs * randomizer.scale**2
-        inside = np.clip(means, -1.0, 1.0)
-        empirical = np.full(len(means), (total - 1) / tally.reports)
-        return Frequencies(means, tally.reports, empirical, (total - inside**2) / tally.reports)
-    estimate: Frequencies = cast(Any, randomizer).estimate(tally)
-    if query.kind != "cube" or not isinstance(randomizer, PrivUnit):
-        return estimate
-    # PrivUnit saw (2 u - 1) / sqrt(d).
+    estimate = cast(Any, randomizer).estimate(tally)
+    values: Frequencies = estimate.means() if isinstance(randomizer.takes, BitsInput) else estimate
+    if query.kind != "cube" or not isinstance(randomizer.takes, BallInput):
+        return values
+    # It saw (2 u - 1) / sqrt(d).
     width, factor = math.sqrt(query.length), query.length / 4
     return Frequencies(
-        (1 + width * estimate.values) / 2,
-        estimate.reports,
-        factor * estimate.variance_empirical,
-        factor * estimate.variance_population,
+        (1 + width * values.values) / 2,
+        values.reports,
+        factor * values.variance_empirical,
+        factor * values.variance_population,
     )

@@ -2,9 +2,9 @@
 
     seconds of a part  =  fixed + people * person
 
-The two numbers follow from the query's nodes (`cost_of_queries`), from what the randomizer draws (`cost_of_draws`) or
-from how shares are made (`cost_of_shares`), from what is kept of it (`cost_of_keeping`), and never from a record.  They are
-for one kind of machine; whoever has a clock multiplies them by how much slower its own is (`parties.agent.work`).
+The two numbers follow from the query's nodes (`cost_of_queries`), from what the randomizer draws (which it says itself,
+`LocalRandomizer.draw_cost`) or from how shares are made (`cost_of_shares`), from what is kept of it (`cost_of_keeping`),
+and never from a record.  They are for one kind of machine; whoever has a clock multiplies them by how much slower its own is (`parties.agent.work`).
 
 Claim.  The prediction is an upper bound that is not silly: the time that was taken lies between a quarter of it and
 all of it, on the machine that it was measured on. Measured by `python -m benchmarks.work`; checked in
@@ -17,12 +17,13 @@ import math
 from dataclasses import dataclass, fields
 
 from localdp.cohorts import Cohort
+from localdp.randomizers.definition import LocalRandomizer
 
 # Who is in a split is found out for all indices of a stretch, once for each part that is made.
 _SPLIT_SECONDS = 0.05e-3
 _SPLIT_PART_SECONDS = 10e-9
 _SPLIT_INDEX_SECONDS = 18e-9
-WORD_SECONDS = 6e-9  # of coins of those who are left out, which are made as well and thrown away ...
+_WORD_SECONDS = 6e-9  # of coins of those who are left out, which are made as well and thrown away ...
 _SKIPPED_SECONDS = 60e-6  # ... unless there are so many between two people that a new key is faster
 
 _CHARGE_SECONDS = 6e-3  # a transaction, synced
@@ -88,6 +89,12 @@ def charge_seconds(query: str, cohort: Cohort) -> float:
         1 + len(query) // 1024
     ) * _CHARGE_KILOBYTE_SECONDS  # not by single characters: a value's are no shape
     return _CHARGE_SECONDS + length + (cohort.stop - cohort.start) * index
+
+
+def draw_work(randomizer: LocalRandomizer) -> Work:
+    """Drawing and packing the reports of a part."""
+    cost = randomizer.draw_cost
+    return Work(cost.fixed_us * 1e-6, cost.person_ns * 1e-9, cost.words * _WORD_SECONDS)
 
 
 def sampling_work(columns: int) -> Work:

@@ -33,13 +33,12 @@ from localdp.errors import InvalidParameter, PolicyRefused, RequestExpired, Unkn
 from localdp.framing import digest
 from localdp.party.epoch import Epoch
 from localdp.party.policy import Policy
-from localdp.party.question import MEMOISED, Question, shortened
+from localdp.party.question import Question, shortened
 from localdp.party.secrets import Secrets
 from localdp.queries.asked import query_of
 from localdp.queries.encoded import Query, encoding_of, measured
 from localdp.randomizers.definition import LocalRandomizer, Reports, Values
-from localdp.randomizers.memoised import Memo, MemoisedUnary
-from localdp.randomizers.memoised_hashing import MemoisedHashing
+from localdp.randomizers.memoised import Memo, MemoisedRandomizer, is_memoised
 from localdp.randomness.lanes import LanedSource
 from localdp.randomness.source import RandomSource, uniform_bytes
 from localdp.sharing.blocks import ShareBlock
@@ -186,7 +185,7 @@ class Party:
         def inputs(part: Asked) -> Values:
             return question.inputs(epoch.rows_of(part, name, secret, question.columns))
 
-        if isinstance(randomizer, MEMOISED):
+        if is_memoised(randomizer):
             asked = name if self.policy.by_content else request.digest(question.text)
             return _remembered(randomizer, inputs, bill, secret, asked)
         key = epoch.key(secret, b"reports", name)
@@ -226,14 +225,14 @@ class Party:
         randomizer, epoch = request.randomizer, self.epoch
         question = request.question(epoch.records.schema)
         self.policy.require_columns(question.columns)
-        cost = randomizer.epsilon_permanent if isinstance(randomizer, MEMOISED) else randomizer.epsilon
+        cost = randomizer.epsilon_permanent if is_memoised(randomizer) else randomizer.epsilon
         name, about = self.name_of(request), question.about(randomizer)
         return question, Bill(name, epoch, cost, about, caller, request.mixed, request.epoch)
 
     def name_of(self, request: Request) -> bytes:
         """What the ledger calls a request in this epoch; or a refusal of its query."""
         text = request.question(self.epoch.records.schema).text
-        if isinstance(request.randomizer, MEMOISED):
+        if request.randomizer.memoised:
             # Any number of reports of an epoch costs a person what one permanent answer costs; a new epoch may have a new
             # value for anybody, so it is charged to everybody, and has permanent answers of its own.
             return digest(b"memo", request.content_digest(text), self.epoch.identifier)
@@ -343,7 +342,7 @@ def _another_epoch(bill: Bill) -> str:
 
 
 def _remembered(
-    randomizer: MemoisedUnary | MemoisedHashing,
+    randomizer: MemoisedRandomizer,
     inputs: Callable[[Asked], Values],
     bill: Bill,
     secret: bytes,

@@ -1,14 +1,14 @@
 """What a request asks of a record: a query, in the form that its randomizer takes.
 
-| randomizer of | query | input |
+| it takes | query | input |
 |---|---|---|
-| a mean (one-bit, piecewise, hybrid, Laplace) | a condition, or a number in [0, 1] | the value on the randomizer's grid |
-| categories (k-ary, subsets, unary, Hadamard, ranges, any channel ...) | a category with as many values | its number |
-| fingerprints (local hashing, sketches, Bloom filters) | a bare column | 64 bits that stand for the value |
-| bits (marginals) | parities(...) of these, or a vector of conditions | the integer with these bits, the first one lowest |
-| a vector (coordinate sampling) | a vector with entries in [0, 1] | the values on the grid |
-| the unit ball (PrivUnit) | a vector of norm at most 1 | its entries on the grid, rounded towards zero |
-| the unit ball (PrivUnit) | a vector of d entries u in [0, 1] | (2 u - 1) / sqrt(d), rounded towards zero |
+| `GridInput` | a condition, or a number in [0, 1] | the value on the grid |
+| `CategoryInput` | a category with as many values | its number |
+| `FingerprintInput` | a bare column | 64 bits that stand for the value |
+| `BitsInput` | parities(...) of these, or a vector of conditions | the integer with these bits, the first one lowest |
+| `CubeInput` | a vector with entries in [0, 1] | the values on the grid |
+| `BallInput` | a vector of norm at most 1 | its entries on the grid, rounded towards zero |
+| `BallInput` | a vector of d entries u in [0, 1] | (2 u - 1) / sqrt(d), rounded towards zero |
 
 A query that does not fit its randomizer is refused before anything is charged.  What is done for a person is the same
 whatever the values are: nothing is looked for among the values of others, and tables are of the public domain.
@@ -35,34 +35,21 @@ from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_checking import category_size
 from localdp.queries.vector_evaluate import words
 from localdp.queries.vector_query import Kind, VectorQuery
-from localdp.randomizers.coordinate_sampling import CoordinateSampling
-from localdp.randomizers.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from localdp.randomizers.definition import Floats, LocalRandomizer, Values
-from localdp.randomizers.hybrid import HybridRandomizer
-from localdp.randomizers.local_hashing import OptimalLocalHashing
-from localdp.randomizers.local_laplace import LocalDiscreteLaplace
-from localdp.randomizers.marginals import HadamardMarginals
-from localdp.randomizers.memoised import MemoisedUnary
-from localdp.randomizers.memoised_hashing import MemoisedHashing
-from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomizers.input_kinds import (
+    BallInput,
+    BitsInput,
+    CategoryInput,
+    CubeInput,
+    FingerprintInput,
+    GridInput,
+)
 from localdp.randomizers.parts.decimal_fingerprints import decimal_fingerprints
 from localdp.randomizers.parts.universal_hash import fingerprints
-from localdp.randomizers.piecewise import PiecewiseRandomizer
-from localdp.randomizers.priv_unit import PrivUnit
-from localdp.randomizers.rappor import BloomRappor
 
-__all__ = ["FINGERPRINTED", "MEANS", "MEMOISED", "Question", "category_size"]
+__all__ = ["Question", "category_size"]
 
-MEANS = (OneBitRandomizer, PiecewiseRandomizer, HybridRandomizer, LocalDiscreteLaplace)
-FINGERPRINTED = (
-    OptimalLocalHashing,
-    CountMeanSketch,
-    HadamardCountMeanSketch,
-    BloomRappor,
-    MemoisedHashing,
-)
 _LONGEST_TOLD = 2000
-MEMOISED = (MemoisedUnary, MemoisedHashing)
 SMALL_DOMAIN = 1 << 12  # numbers whose fingerprints make a table, however few people there are
 
 
@@ -95,29 +82,34 @@ class Question:
     @classmethod
     def asked(cls, text: str, schema: Schema, randomizer: LocalRandomizer) -> Question:
         """The question of a request, or a refusal."""
-        if isinstance(randomizer, FINGERPRINTED):
-            expression = parse(text)
-            inputs = _fingerprinted(expression, schema)
-            return cls(VectorQuery(expression, schema), inputs)
-        if isinstance(randomizer, MEANS):
-            number = StatisticalQuery.parse(text, schema)
-            return cls(number, _on_grid(number, randomizer.resolution))
-        query = VectorQuery.parse(text, schema)
-        return cls(query, _inputs(query, randomizer))
+        match randomizer.takes:
+            case FingerprintInput():
+                expression = parse(text)
+                inputs = _fingerprinted(expression, schema)
+                return cls(VectorQuery(expression, schema), inputs)
+            case GridInput(resolution):
+                number = StatisticalQuery.parse(text, schema)
+                return cls(number, _on_grid(number, resolution))
+            case kind:
+                query = VectorQuery.parse(text, schema)
+                return cls(query, _inputs(query, kind))
 
 
-def _inputs(query: VectorQuery, randomizer: LocalRandomizer) -> Callable[[Records], Values]:
-    match randomizer:
-        case CoordinateSampling():
-            _require(query, ("cube",), randomizer.dimension, "vector(...)")
-            return _rounded(query, randomizer.resolution)
-        case PrivUnit():
-            _require(query, ("cube", "ball"), randomizer.dimension, "vector(...) or ball(...)")
-            return lambda records: _within_ball(query, records, randomizer.resolution)
-        case HadamardMarginals():
-            return _bits(query, randomizer)
-    _require(query, ("category",), randomizer.inputs, "a column, a condition, which(...) or cells(...)")
-    return query.evaluate
+def _inputs(
+    query: VectorQuery, kind: CategoryInput | BitsInput | CubeInput | BallInput
+) -> Callable[[Records], Values]:
+    match kind:
+        case CategoryInput(values):
+            _require(query, ("category",), values, "a column, a condition, which(...) or cells(...)")
+            return query.evaluate
+        case CubeInput(dimension, resolution):
+            _require(query, ("cube",), dimension, "vector(...)")
+            return _rounded(query, resolution)
+        case BallInput(dimension, resolution):
+            _require(query, ("cube", "ball"), dimension, "vector(...) or ball(...)")
+            return lambda records: _within_ball(query, records, resolution)
+        case BitsInput():
+            return _bits(query, kind)
 
 
 def _require(query: VectorQuery, kinds: tuple[Kind, ...], length: int, such: str) -> None:
@@ -203,15 +195,14 @@ def _filled(
     return values
 
 
-def _bits(query: VectorQuery, randomizer: HadamardMarginals) -> Callable[[Records], Values]:
-    if isinstance(query.expression, Vector) and not randomizer.labelled:
-        _require(query, ("cube",), randomizer.bits, "parities(...)")
+def _bits(query: VectorQuery, kind: BitsInput) -> Callable[[Records], Values]:
+    if isinstance(query.expression, Vector) and not kind.labelled:
+        _require(query, ("cube",), kind.bits, "parities(...)")
         if not _conditions(query):
             raise QueryRefused("marginals are of bits: each component of the vector is a condition")
         bits = cast("tuple[Condition, ...]", query.expression.components)
         return lambda records: words(bits, records)
-    _require(query, ("parities",), randomizer.signs, "parities(...)")
-    asked = (query.bits + query.labelled, query.order, query.labelled)
-    if asked != (randomizer.bits, randomizer.order, randomizer.labelled):
+    _require(query, ("parities",), kind.parities, "parities(...)")
+    if (query.bits + query.labelled, query.order, query.labelled) != (kind.bits, kind.order, kind.labelled):
         raise InvalidParameter("the query and the randomizer are of different parities")
     return query.evaluate

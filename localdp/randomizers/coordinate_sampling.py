@@ -21,7 +21,8 @@ import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.input_kinds import CubeInput, InputKind
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomizers.parts.inputs import require_between, require_own
 from localdp.randomizers.parts.packing import (
@@ -37,7 +38,7 @@ LARGEST_DIMENSION = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class CoordinateSampling:
+class CoordinateSampling(Construction):
     """Reports one uniformly drawn coordinate, and one bit about the value there."""
 
     requested: Epsilon
@@ -76,6 +77,16 @@ class CoordinateSampling:
             f"coordinate-sampling(epsilon={self.requested},dimension={self.dimension},"
             f"resolution={self.resolution})"
         )
+
+    @property
+    def takes(self) -> InputKind:
+        """A vector on the grid."""
+        return CubeInput(self.dimension, self.resolution)
+
+    @property
+    def draw_cost(self) -> DrawCost:
+        """A coordinate is looked up in the vector."""
+        return DrawCost(200, 40 + 0.8 * self.dimension)
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:
         """One output for each row of an (n, dimension) array."""

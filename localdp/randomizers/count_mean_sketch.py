@@ -17,18 +17,28 @@ The last term does not shrink with n: for one fixed family it is a bias, and the
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import (
+    Construction,
+    DrawCost,
+    Floats,
+    Frequencies,
+    Reports,
+    Tally,
+    Values,
+)
+from localdp.randomizers.input_kinds import FingerprintInput, InputKind
 from localdp.randomizers.parts.inputs import require_between, require_own
 from localdp.randomizers.parts.labelled_bits import (
     LARGEST_TABLE,
@@ -49,7 +59,7 @@ _HALF = WORD_RANGE // 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Sketch(ABC):
+class _Sketch(Construction):
     """What both sketches share: the family, and the collisions that it costs."""
 
     requested: Epsilon
@@ -82,6 +92,11 @@ class _Sketch(ABC):
     def inputs(self) -> int:
         """Every 64-bit fingerprint is an input."""
         return WORD_RANGE
+
+    @property
+    def takes(self) -> InputKind:
+        """The fingerprint of a value."""
+        return FingerprintInput()
 
     @property
     def _scale(self) -> float:
@@ -133,6 +148,11 @@ class CountMeanSketch(_Sketch):
             f"hash_seed={self.hash_seed})"
         )
 
+    @property
+    def draw_cost(self) -> DrawCost:
+        """A word for each column."""
+        return DrawCost(200, 50 + 4.5 * self.width, self.width)
+
     def randomize(self, values: Values, source: RandomSource) -> Reports:
         """One noisy row for each fingerprint."""
         items = checked_fingerprints(values)
@@ -177,6 +197,8 @@ class CountMeanSketch(_Sketch):
 @dataclass(frozen=True, slots=True)
 class HadamardCountMeanSketch(_Sketch):
     """Reports the number of a hash function, a place, and one noisy sign: an integer of few bits."""
+
+    draw_cost: ClassVar[DrawCost] = DrawCost(300, 36)
 
     def __post_init__(self) -> None:
         _Sketch.__post_init__(self)

@@ -22,12 +22,23 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
+from math import log2
+from typing import Self
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import (
+    Construction,
+    DrawCost,
+    Floats,
+    Frequencies,
+    Parameters,
+    Reports,
+    Tally,
+    Values,
+)
 from localdp.randomizers.parts.inputs import checked_inputs, input_counts, require_between, require_own
 from localdp.randomizers.parts.packing import (
     Unsigned,
@@ -48,7 +59,7 @@ _LARGEST_RESIDUAL = (
 
 
 @dataclass(frozen=True, slots=True)
-class FiniteChannel:
+class FiniteChannel(Construction):
     """Reports an output of 0 .. outputs - 1, drawn from the row of the input."""
 
     matrix: tuple[tuple[int, ...], ...]
@@ -94,6 +105,21 @@ class FiniteChannel:
     def canonical(self) -> str:
         """Name and size, and the matrix by its SHA-256 digest."""
         return f"finite-channel(inputs={self.inputs},outputs={self.outputs},sha256={self._digest})"
+
+    @property
+    def draw_cost(self) -> DrawCost:
+        """A table of the law for each part, and a search in it."""
+        return DrawCost(200 + 0.12 * self.inputs * self.outputs, 60 + 16 * log2(self.outputs))
+
+    @property
+    def parameters(self) -> Parameters:
+        """The weights, row by row."""
+        return {"rows": tuple({"weights": row} for row in self.matrix)}
+
+    @classmethod
+    def from_parameters(cls, parameters: Parameters) -> Self:
+        """The channel of these rows."""
+        return cls(tuple(tuple(row["weights"]) for row in parameters["rows"]))
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:
         """One output for each value: everybody draws one integer below the total, and finds it in fixed work."""

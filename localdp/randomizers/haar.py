@@ -23,12 +23,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.randomizers.definition import Floats, Reports, Tally, Values
+from localdp.randomizers.definition import DrawCost, Floats, Reports, Tally, Values
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.range_estimates import RangeEstimates
 from localdp.randomizers.parts.walsh import parity, walsh_hadamard
@@ -43,6 +44,7 @@ class HaarRanges(SampledSign):
     The sign of level l and row r has the index 2**l - 1 + r.
     """
 
+    draw_cost: ClassVar[DrawCost] = DrawCost(250, 52)
     requested: Epsilon
     inputs: int
     flip: int = field(

@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.packing import pack_integers, unpack_integers
 from localdp.randomizers.parts.pure_protocol import Support
@@ -36,9 +37,10 @@ _BLOCK = 1 << 14  # the temporaries of a block stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
-class HadamardResponse:
+class HadamardResponse(Construction):
     """Reports a column of the Hadamard matrix, more often one where the item's row is +1."""
 
+    draw_cost: ClassVar[DrawCost] = DrawCost(250, 15)
     requested: Epsilon
     inputs: int
     keep: int = field(init=False, repr=False, compare=False)  # T: the row is +1 with probability T / 2**64

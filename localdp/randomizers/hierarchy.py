@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import MalformedReport
-from localdp.randomizers.definition import Floats, Reports, Tally, Values
+from localdp.randomizers.definition import Construction, DrawCost, Floats, Reports, Tally, Values
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.range_estimates import RangeEstimates
 from localdp.randomizers.unary import OptimizedUnaryEncoding, column_sums
@@ -45,7 +45,7 @@ _QUOTIENT_BITS = 28  # twice those of a leaf
 
 
 @dataclass(frozen=True, slots=True)
-class HierarchicalRanges:
+class HierarchicalRanges(Construction):
     """Reports a level, and one bit for each node of the level; the report is as long at every level.
 
     A report is a row of bytes: the level less one, then the bits, eight to a byte, zeros after those of the level.
@@ -94,6 +94,11 @@ class HierarchicalRanges:
         return (
             f"hierarchical-ranges(epsilon={self.requested},inputs={self.inputs},branching={self.branching})"
         )
+
+    @property
+    def draw_cost(self) -> DrawCost:
+        """Two words for each input."""
+        return DrawCost(250 + 0.4 * self.inputs, 120 + 4 * self.inputs, 2 * self.inputs)
 
     def randomize(self, values: Values, source: RandomSource) -> NDArray[np.uint8]:
         """A level and its bits for each value; every person draws the bits of the longest level."""

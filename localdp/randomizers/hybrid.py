@@ -18,11 +18,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.randomizers.definition import Estimate, Reports, Tally, Values
+from localdp.randomizers.definition import Construction, DrawCost, Estimate, Reports, Tally, Values
+from localdp.randomizers.input_kinds import GridInput, InputKind
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomizers.parts.inputs import checked_inputs, require_own
 from localdp.randomizers.parts.mean_estimates import QuadraticVariance, debiased_moments, power_sums
@@ -49,9 +51,10 @@ def _branch_threshold(requested: Epsilon) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class HybridRandomizer:
+class HybridRandomizer(Construction):
     """Reports either one bit or a cell of a line, and which of the two."""
 
+    draw_cost: ClassVar[DrawCost] = DrawCost(600, 40)
     requested: Epsilon
     resolution: int = 1 << 10  # a power of two
     fineness: int = 64  # cells of the window of the piecewise branch, at least
@@ -90,6 +93,11 @@ class HybridRandomizer:
     def canonical(self) -> str:
         """Name and parameters as text."""
         return f"hybrid(epsilon={self.requested},resolution={self.resolution},fineness={self.fineness})"
+
+    @property
+    def takes(self) -> InputKind:
+        """A number on the grid."""
+        return GridInput(self.resolution)
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:
         """One output for each value; both branches are drawn for everybody, so that the work tells nothing."""

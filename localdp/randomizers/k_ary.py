@@ -17,14 +17,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
 from localdp.randomizers.parts.inputs import checked_inputs, input_counts, require_between, require_own
 from localdp.randomizers.parts.packing import (
     Unsigned,
@@ -44,9 +44,10 @@ _BLOCK = 1 << 14  # the temporaries of a block stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
-class KaryRandomizedResponse:
+class KaryRandomizedResponse(Construction):
     """Reports the input, or one of the other values."""
 
+    draw_cost: ClassVar[DrawCost] = DrawCost(200, 18)
     requested: Epsilon
     inputs: int  # k
     keep: int = field(

@@ -20,12 +20,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Frequencies, Reports, Values
+from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Values
+from localdp.randomizers.input_kinds import FingerprintInput, InputKind
 from localdp.randomizers.parts.inputs import require_between
 from localdp.randomizers.parts.packing import bits_below, pack_integers, packed_size, unpack_integers
 from localdp.randomizers.parts.pure_protocol import Support
@@ -45,9 +47,10 @@ REPORT = np.dtype([("seed", np.uint64), ("bucket", np.uint32)])
 
 
 @dataclass(frozen=True, slots=True)
-class OptimalLocalHashing:
+class OptimalLocalHashing(Construction):
     """Reports a seed, and the item's bucket under it by randomized response."""
 
+    draw_cost: ClassVar[DrawCost] = DrawCost(250, 42)
     requested: Epsilon
     buckets: int | None = None  # g; the integer nearest to exp(epsilon) + 1, if none is given
     number: int = field(init=False, repr=False, compare=False)  # g
@@ -84,6 +87,11 @@ class OptimalLocalHashing:
     def canonical(self) -> str:
         """Name and parameters as text."""
         return f"local-hashing(epsilon={self.requested},buckets={self.number})"
+
+    @property
+    def takes(self) -> InputKind:
+        """The fingerprint of a value."""
+        return FingerprintInput()
 
     def randomize(self, values: Values, source: RandomSource) -> Reports:
         """One seed and bucket for each fingerprint."""

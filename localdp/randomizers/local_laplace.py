@@ -27,12 +27,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
+from math import sqrt
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Estimate, Reports, Tally, Values
+from localdp.randomizers.definition import Construction, DrawCost, Estimate, Reports, Tally, Values
+from localdp.randomizers.input_kinds import GridInput, InputKind
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.packing import (
     Unsigned,
@@ -86,7 +88,7 @@ def _noise(tails: list[int]) -> IntegerLaw:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalDiscreteLaplace:
+class LocalDiscreteLaplace(Construction):
     """Reports a point of the grid near the value."""
 
     requested: Epsilon
@@ -117,6 +119,16 @@ class LocalDiscreteLaplace:
     def canonical(self) -> str:
         """Name and parameters as text."""
         return f"local-discrete-laplace(epsilon={self.requested},resolution={self.resolution})"
+
+    @property
+    def takes(self) -> InputKind:
+        """A number on the grid."""
+        return GridInput(self.resolution)
+
+    @property
+    def draw_cost(self) -> DrawCost:
+        """A table of the law for each part, and a search in it."""
+        return DrawCost(250 + 0.2 * self.resolution, 120 + 1.2 * sqrt(self.resolution))
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:
         """One point of the grid for each value; one table for all."""

@@ -32,7 +32,8 @@ import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import DrawCost, Floats, Frequencies, Reports, Tally, Values
+from localdp.randomizers.input_kinds import BitsInput, InputKind
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.walsh import parity, transform_columns
 from localdp.randomizers.sampled_sign import LARGEST_SIGNS, SampledSign
@@ -88,6 +89,16 @@ class HadamardMarginals(SampledSign):
         label = ",labelled" if self.labelled else ""
         return f"hadamard-marginals(epsilon={self.requested},bits={self.bits},order={self.order}{label})"
 
+    @property
+    def takes(self) -> InputKind:
+        """The bits of a record."""
+        return BitsInput(self.bits, self.order, self.labelled, self.signs)
+
+    @property
+    def draw_cost(self) -> DrawCost:
+        """A parity of the bits."""
+        return DrawCost(200, 22 + 0.6 * self.bits)
+
     def randomize(self, values: Values, source: RandomSource) -> Reports:
         """A parity and its randomized sign for each value."""
         records = checked_inputs(values, self.inputs).astype(np.uint64)
@@ -123,6 +134,13 @@ class MarginalEstimates:
     randomizer: HadamardMarginals
     reports: int
     parities: Floats  # in the order of `HadamardMarginals.masks`
+
+    def means(self) -> Frequencies:
+        """The means of all parities, which are from -1 to 1, with their variances."""
+        total = self.randomizer.signs * self.randomizer.scale**2
+        inside = np.clip(self.parities, -1.0, 1.0)
+        empirical = np.full(len(inside), (total - 1) / self.reports)
+        return Frequencies(self.parities, self.reports, empirical, (total - inside**2) / self.reports)
 
     def parity_mean(self, attributes: Sequence[int]) -> float:
         """The estimated mean of (-1)**(number of ones among these attributes, and the label if there is one)."""

@@ -34,14 +34,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import LocalRandomizer, Reports, Values
+from localdp.randomizers.definition import DrawCost, LocalRandomizer, Parameters, Reports, Values
 from localdp.randomizers.parts.inputs import checked_inputs, require_between
 from localdp.randomizers.parts.pure_protocol import Support
 from localdp.randomizers.unary import (
@@ -94,6 +94,11 @@ class MemoisedRandomizer(LocalRandomizer, Protocol):
         ...
 
 
+def is_memoised(randomizer: LocalRandomizer) -> TypeGuard[MemoisedRandomizer]:
+    """Whether it has permanent answers, which is what it says itself."""
+    return randomizer.memoised
+
+
 class Memo:
     """A party's memory of one collection: permanent answers that need not be stored."""
 
@@ -120,6 +125,7 @@ class MemoisedUnary(UnaryEncoding):
     `requested` is for one report; `flip` is F, the smallest that keeps to it.
     """
 
+    memoised: ClassVar[bool] = True
     name: ClassVar[str] = "memoised"
     permanent: UnaryEncoding
 
@@ -152,6 +158,29 @@ class MemoisedUnary(UnaryEncoding):
     def epsilon_permanent(self) -> Epsilon:
         """Privacy loss of one permanent answer, hence of any number of reports of it."""
         return self.permanent.epsilon
+
+    @property
+    def draw_cost(self) -> DrawCost:
+        """Lanes by value: coins of the other values are passed over."""
+        inputs = self.inputs
+        return DrawCost(200 + inputs, 260 * inputs + 0.25 * inputs**2, 2 * inputs)
+
+    @property
+    def parameters(self) -> Parameters:
+        """Both epsilons, and which encoding the first round is."""
+        return {
+            "epsilon_nanonats": self.requested.nanonats,
+            "inputs": self.inputs,
+            "permanent_nanonats": self.permanent.requested.nanonats,
+            "optimized": isinstance(self.permanent, OptimizedUnaryEncoding),
+        }
+
+    @classmethod
+    def from_parameters(cls, parameters: Parameters) -> Self:
+        """The encoding again, with the one that is remembered."""
+        encoding = OptimizedUnaryEncoding if parameters["optimized"] else SymmetricUnaryEncoding
+        inputs, permanent = parameters["inputs"], Epsilon(parameters["permanent_nanonats"])
+        return cls(Epsilon(parameters["epsilon_nanonats"]), inputs, encoding(permanent, inputs))
 
     def randomize(self, values: Values, source: RandomSource) -> PackedBits:
         """The first report of each value, both rounds from one source."""

@@ -24,12 +24,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Frequencies, Reports, Values
+from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Values
+from localdp.randomizers.input_kinds import FingerprintInput, InputKind
 from localdp.randomizers.local_hashing import REPORT, OptimalLocalHashing
 from localdp.randomizers.memoised import PermanentCoins, exceeds_nowhere, smallest
 from localdp.randomizers.parts.pure_protocol import Support
@@ -40,12 +42,14 @@ MOST_BUCKETS_TRIED = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
-class MemoisedHashing:
+class MemoisedHashing(Construction):
     """Reports a seed, the same for an epoch, and the bucket of the present value after two rounds.
 
     `requested` is for one report, `requested_permanent` for all reports of one bucket.
     """
 
+    draw_cost: ClassVar[DrawCost] = DrawCost(700, 520, 16)
+    memoised: ClassVar[bool] = True
     requested: Epsilon
     requested_permanent: Epsilon
     buckets: int | None = None  # g; the one of least variance, if none is given
@@ -102,6 +106,11 @@ class MemoisedHashing:
     def canonical(self) -> str:
         """Name and parameters as text."""
         return f"memoised(epsilon={self.requested},permanent={self.permanent.canonical})"
+
+    @property
+    def takes(self) -> InputKind:
+        """The fingerprint of a value."""
+        return FingerprintInput()
 
     def randomize(self, values: Values, source: RandomSource) -> Reports:
         """The first report of each value, seed and both rounds from one source."""

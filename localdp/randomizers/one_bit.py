@@ -15,14 +15,23 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.shuffling import ShuffledAs
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.randomizers.definition import Estimate, Reports, Tally, Values
+from localdp.randomizers.definition import (
+    Construction,
+    DrawCost,
+    Estimate,
+    Reports,
+    Tally,
+    Values,
+)
+from localdp.randomizers.input_kinds import GridInput, InputKind
 from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomness.source import WORD_RANGE, Bits, RandomSource
 
@@ -36,9 +45,11 @@ def flip_threshold(epsilon: Epsilon, multiple_of: int = 1) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class OneBitRandomizer:
+class OneBitRandomizer(Construction):
     """Reports one bit whose mean is an affine function of the value j / resolution."""
 
+    # On a grid, too: a report there is a randomized response about a bit that is itself a coin of the value.
+    shuffled_as: ClassVar[ShuffledAs] = "binary"
     requested: Epsilon
     resolution: int = 1  # a power of two; 1 is binary randomized response
     flip: int = field(
@@ -76,6 +87,16 @@ class OneBitRandomizer:
     def canonical(self) -> str:
         """Name and parameters as text."""
         return f"one-bit(epsilon={self.requested},resolution={self.resolution})"
+
+    @property
+    def takes(self) -> InputKind:
+        """A number on the grid."""
+        return GridInput(self.resolution)
+
+    @property
+    def draw_cost(self) -> DrawCost:
+        """Without a grid, a bit is compared with a constant."""
+        return DrawCost(60, 2, 1) if self.resolution == 1 else DrawCost(70, 14, 1)
 
     def randomize(self, values: Values, source: RandomSource) -> Bits:
         """One bit for each value: a compare of fixed width, whatever the value."""

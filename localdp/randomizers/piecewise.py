@@ -19,9 +19,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.randomizers.definition import Estimate, Reports, Tally, Values
+from localdp.randomizers.definition import Construction, DrawCost, Estimate, Reports, Tally, Values
+from localdp.randomizers.input_kinds import GridInput, InputKind
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.mean_estimates import debiased_moments, power_sums
 from localdp.randomizers.parts.packing import Unsigned, bits_below, pack_integers, unpack_integers
@@ -43,9 +45,10 @@ def _window(requested: Epsilon, resolution: int, fineness: int) -> WindowLaw:
 
 
 @dataclass(frozen=True, slots=True)
-class PiecewiseRandomizer:
+class PiecewiseRandomizer(Construction):
     """Reports a cell of a line: mostly one near the value, and none much likelier than exp(epsilon) allows."""
 
+    draw_cost: ClassVar[DrawCost] = DrawCost(250, 26)
     requested: Epsilon
     resolution: int = 1 << 10
     fineness: int = 64  # cells of a window, at least
@@ -76,6 +79,11 @@ class PiecewiseRandomizer:
     def canonical(self) -> str:
         """Name and parameters as text."""
         return f"piecewise(epsilon={self.requested},resolution={self.resolution},fineness={self.fineness})"
+
+    @property
+    def takes(self) -> InputKind:
+        """A number on the grid."""
+        return GridInput(self.resolution)
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:
         """One cell for each value."""

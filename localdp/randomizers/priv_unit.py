@@ -33,7 +33,16 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import (
+    Construction,
+    DrawCost,
+    Floats,
+    Frequencies,
+    Reports,
+    Tally,
+    Values,
+)
+from localdp.randomizers.input_kinds import BallInput, InputKind
 from localdp.randomizers.parts.inputs import require_between, require_own
 from localdp.randomizers.parts.near_scores import NearScores, best_near
 from localdp.randomizers.parts.order_statistics import places_of_ranks
@@ -52,7 +61,7 @@ _FIXED_POINT = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class PrivUnit:
+class PrivUnit(Construction):
     """Reports the seed of a public list of directions, and which of them was chosen."""
 
     requested: Epsilon
@@ -119,6 +128,17 @@ class PrivUnit:
             f"priv-unit(epsilon={self.requested},dimension={self.dimension},resolution={self.resolution},"
             f"candidates={self.candidates},near={self.near})"
         )
+
+    @property
+    def takes(self) -> InputKind:
+        """A vector of the unit ball."""
+        return BallInput(self.dimension, self.resolution)
+
+    @property
+    def draw_cost(self) -> DrawCost:
+        """The normals of half of the candidates, and their scores sorted."""
+        pairs = self.candidates // 2
+        return DrawCost(500, 12 * pairs * (self.dimension + 1) + 80 * pairs)
 
     def randomize(self, values: Values, source: RandomSource) -> Words:
         """One (seed, candidate) for each row of an (n, dimension) array of integers within the ball."""

@@ -20,13 +20,14 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
 from localdp.randomizers.parts.correlation import correlate
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.packing import bits_below, pack_integers, unpack_integers
@@ -41,9 +42,10 @@ _BLOCK = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectiveGeometryResponse:
+class ProjectiveGeometryResponse(Construction):
     """Reports a point of a projective space, more often one on the item's hyperplane."""
 
+    draw_cost: ClassVar[DrawCost] = DrawCost(300, 65)
     requested: Epsilon
     inputs: int
     field_order: int | None = None  # q; it and the dimension are chosen by the exact variance, if not given

@@ -26,12 +26,23 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import Self
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Floats, Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import (
+    Construction,
+    DrawCost,
+    Floats,
+    Frequencies,
+    Parameters,
+    Reports,
+    Tally,
+    Values,
+)
+from localdp.randomizers.input_kinds import FingerprintInput, InputKind
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.labelled_bits import (
     LARGEST_TABLE,
@@ -125,8 +136,19 @@ def symmetric_rounds(permanent: Epsilon, report: Epsilon, hashes: int = 1) -> Tw
     return TwoRounds(flip, WORD_RANGE - high, high)
 
 
+class _InTwoRounds(Construction):
+    """What both forms share: they are made from their rounds, not from an epsilon."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_parameters(cls, parameters: Parameters) -> Self:
+        """The randomizer of these rounds."""
+        return cls(**parameters | {"rounds": TwoRounds(**parameters["rounds"])})
+
+
 @dataclass(frozen=True, slots=True)
-class BasicRappor:
+class BasicRappor(_InTwoRounds):
     """One bit for each input; inputs are 0 .. inputs - 1."""
 
     rounds: TwoRounds
@@ -165,6 +187,11 @@ class BasicRappor:
         """The instantaneous round: one report for each remembered row."""
         return self.rounds.instantaneous(remembered, source)
 
+    @property
+    def draw_cost(self) -> DrawCost:
+        """Two words for each input."""
+        return DrawCost(150, 50 + 10 * self.inputs, 2 * self.inputs)
+
     def randomize(self, values: Values, source: RandomSource) -> Bits:
         """One report for each value, with fresh noise in both rounds."""
         return self.report(self.memoise(values, source), source)
@@ -197,7 +224,7 @@ class BasicRappor:
 
 
 @dataclass(frozen=True, slots=True)
-class BloomRappor:
+class BloomRappor(_InTwoRounds):
     """The bits of a Bloom filter in a random cohort; inputs are 64-bit fingerprints."""
 
     rounds: TwoRounds
@@ -259,6 +286,16 @@ class BloomRappor:
         """The instantaneous round: one report for each remembered row."""
         sent = self.rounds.instantaneous(remembered["bits"], source)
         return labelled(remembered["label"], sent)
+
+    @property
+    def takes(self) -> InputKind:
+        """The fingerprint of a value."""
+        return FingerprintInput()
+
+    @property
+    def draw_cost(self) -> DrawCost:
+        """Two words for each bit of the filter."""
+        return DrawCost(400, 100 + 12 * self.width, 2 * self.width)
 
     def randomize(self, values: Values, source: RandomSource) -> Reports:
         """One report for each value, with a fresh cohort and fresh noise in both rounds."""

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.packing import pack_integers, unpack_integers
 from localdp.randomizers.parts.pure_protocol import Support
@@ -52,7 +52,7 @@ Rows = NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
-class RecursiveHadamardResponse:
+class RecursiveHadamardResponse(Construction):
     """Reports a row, and b bits of the item's hash under it by randomized response."""
 
     requested: Epsilon
@@ -99,6 +99,11 @@ class RecursiveHadamardResponse:
     def canonical(self) -> str:
         """Name and parameters as text."""
         return f"recursive-hadamard(epsilon={self.requested},inputs={self.inputs},bits={self.private_bits})"
+
+    @property
+    def draw_cost(self) -> DrawCost:
+        """Some steps for each private bit."""
+        return DrawCost(200 + 40 * self.private_bits, 20 + 4 * self.private_bits)
 
     def randomize(self, values: Values, source: RandomSource) -> Rows:
         """One report a 2**b + symbol for each item; everybody draws the other symbol, used or not."""

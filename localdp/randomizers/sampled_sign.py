@@ -11,16 +11,16 @@ Checked through both users, in tests/unit/randomizers/test_haar.py and test_marg
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import LocalRandomizer, Reports, Tally
+from localdp.randomizers.definition import Construction, LocalRandomizer, Reports, Tally
 from localdp.randomizers.one_bit import flip_threshold
 from localdp.randomizers.parts.packing import bits_below, pack_integers, unpack_integers, unsigned_type
 from localdp.randomness.source import WORD_RANGE, Bits
@@ -28,7 +28,7 @@ from localdp.randomness.source import WORD_RANGE, Bits
 LARGEST_SIGNS = 1 << 22
 
 
-class SampledSign(LocalRandomizer, ABC):
+class SampledSign(Construction):
     """A report is 2 j + 1 for a negative sign of index j, and 2 j for a positive one."""
 
     __slots__ = ()
@@ -66,7 +66,7 @@ class SampledSign(LocalRandomizer, ABC):
     def tally(self, reports: Reports) -> Tally:
         """For each index, how many more positive signs than negative ones."""
         counts = np.bincount(reports, minlength=2 * self.signs).astype(np.int64, copy=False)
-        return Tally(self, len(reports), counts[0::2] - counts[1::2])
+        return Tally(cast(LocalRandomizer, self), len(reports), counts[0::2] - counts[1::2])
 
     def _set_flip(self) -> None:
         Epsilon.requested(self.requested)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from localdp.estimation.expectation_maximisation import (
     WindowChannel,
     maximise_likelihood,
 )
-from localdp.randomizers.definition import Estimate, Reports, Tally, Values
+from localdp.randomizers.definition import Construction, DrawCost, Estimate, Reports, Tally, Values
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.mean_estimates import debiased_moments, power_sums_of_counts
 from localdp.randomizers.parts.packing import Unsigned, bits_below, pack_integers, unpack_integers
@@ -48,9 +49,10 @@ def _reach(requested: Epsilon, buckets: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class SquareWave:
+class SquareWave(Construction):
     """Reports a bucket of a wider line: mostly one within reach of the value."""
 
+    draw_cost: ClassVar[DrawCost] = DrawCost(250, 50)
     requested: Epsilon
     buckets: int = 256
     window: WindowLaw = field(init=False, repr=False, compare=False)

@@ -22,13 +22,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
-from math import comb
+from math import comb, log2
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.packing import Unsigned, bits_below, pack_integers, unpack_integers
 from localdp.randomizers.parts.pure_protocol import Support
@@ -63,7 +63,7 @@ def _total_variance(support: Support, inputs: int) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetSelection:
+class SubsetSelection(Construction):
     """Reports a set of `size` inputs, which contains the true one more often than any other."""
 
     requested: Epsilon
@@ -106,6 +106,12 @@ class SubsetSelection:
     def support(self) -> Support:
         """A report supports its items."""
         return support_of(self.requested, self.inputs, self._size)
+
+    @property
+    def draw_cost(self) -> DrawCost:
+        """A table of the law for each part; then keys for all inputs, sorted."""
+        person = 60 + self.inputs * (2 + log2(self.inputs) / 2.4)
+        return DrawCost(300 + 5 * self.inputs, person, 2 * self.inputs)
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:
         """One set for each value, as a row: its bitmap, or its items in increasing order."""

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.randomizers.definition import Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
 from localdp.randomizers.one_bit import flip_threshold
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.pure_protocol import Support
@@ -52,7 +52,7 @@ PackedBits = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
-class UnaryEncoding:
+class UnaryEncoding(Construction):
     """What both encodings share; each says what its F is, and how it sets the bit of the input."""
 
     name: ClassVar[str]
@@ -97,6 +97,11 @@ class UnaryEncoding:
     def canonical(self) -> str:
         """Name and parameters as text."""
         return f"{self.name}(epsilon={self.requested},inputs={self.inputs})"
+
+    @property
+    def draw_cost(self) -> DrawCost:
+        """A word for each input."""
+        return DrawCost(100 + 0.4 * self.inputs, 30 + 2.8 * self.inputs, self.inputs)
 
     def randomize(self, values: Values, source: RandomSource) -> PackedBits:
         """One row of packed bits for each value: d bits as if the value were none, then the bit of the value."""

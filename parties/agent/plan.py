@@ -14,16 +14,15 @@ from dataclasses import dataclass
 
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.party.cost import Work, charge_seconds, sampling_work
-from localdp.party.cost_of_draws import draw_work
+from localdp.party.cost import Work, charge_seconds, draw_work, sampling_work
 from localdp.party.cost_of_keeping import inputs_work, reports_work
 from localdp.party.cost_of_queries import fingerprint_work, query_work
 from localdp.party.cost_of_shares import Way, share_work
 from localdp.party.party import Request
-from localdp.party.question import FINGERPRINTED
 from localdp.queries.asked import query_of
 from localdp.queries.encoded import Query
 from localdp.randomizers.definition import LocalRandomizer
+from localdp.randomizers.input_kinds import FingerprintInput
 from localdp.sharing.collection import Collection
 from localdp.sharing.prio3.batch.engine import can_compile
 from localdp.sharing.prio3_tier import Prio3Tier
@@ -137,7 +136,7 @@ def _is_slow(collection: Collection, piece_seconds: float) -> bool:
 
 
 def _randomize_work(query: Query, randomizer: LocalRandomizer) -> Work:
-    asked = fingerprint_work if isinstance(randomizer, FINGERPRINTED) else query_work
+    asked = fingerprint_work if randomizer.takes == FingerprintInput() else query_work
     return asked(query) + draw_work(randomizer) + reports_work(randomizer)
 
 

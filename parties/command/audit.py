@@ -18,8 +18,8 @@ from rich.text import Text
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.auditing import Audit, HistoryAudit, audit, change_audit
-from localdp.auditing.catalogue import ENTRIES, Entry, entry_of
 from localdp.errors import InvalidParameter
+from localdp.randomizers.registry import ENTRIES, Entry, entry_of
 from localdp.randomness.keystream import KeystreamSource
 from parties.command.options import whole_number
 from parties.command.output import ExitCode, envelope_ok, print_envelope, stderr_console, stdout_console

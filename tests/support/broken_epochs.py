@@ -13,9 +13,9 @@ from localdp.framing import digest
 from localdp.party import party as drawing
 from localdp.party.epoch import Epoch
 from localdp.party.party import Bill, Draw, Party, Request
-from localdp.party.question import MEMOISED, Question
+from localdp.party.question import Question
 from localdp.randomizers.definition import Reports, Values
-from localdp.randomizers.memoised import Memo
+from localdp.randomizers.memoised import Memo, is_memoised
 from localdp.randomness.keys import derive_key
 
 
@@ -72,7 +72,7 @@ class PermanentForGood(Party):
 
     def charged(self, request: Request, cohort: Cohort, caller: str = "") -> Draw:
         honest, randomizer = super().charged(request, cohort, caller), request.randomizer
-        if not isinstance(randomizer, MEMOISED):
+        if not is_memoised(randomizer):
             return honest
         question, epoch = self._billed(request, caller)[0], self.epoch
         text = question.text

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.auditing.catalogue import CATALOGUE
 from localdp.randomizers.memoised import Memo
+from localdp.randomizers.registry import REGISTRY
 from localdp.randomness.lanes import LanedSource
 from localdp.randomness.source import Bits, Integers, RawWord, Width, Words
 from tests.support.leaks import Arrays, Run
@@ -77,13 +77,13 @@ class Remembered:
 
 def made(name: str) -> Any:
     """The randomizer of a case."""
-    sound = CATALOGUE[name.removeprefix("remembered-")].made(
+    sound = REGISTRY[name.removeprefix("remembered-")].made(
         EPSILON, SIZES[name.removeprefix("remembered-")]
     )
     return Remembered(sound) if name.startswith("remembered-") else sound
 
 
-CASES = [*CATALOGUE, *(f"remembered-{name}" for name in CATALOGUE if name.startswith("memoised-"))]
+CASES = [*REGISTRY, *(f"remembered-{name}" for name in REGISTRY if name.startswith("memoised-"))]
 
 
 def answered(randomizer: Any, lanes: range | Integers, values: NDArray[Any]) -> bytes:

@@ -13,7 +13,7 @@ from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, PolicyRefused, RequestExpired
 from localdp.framing import digest
 from localdp.party.party import Bill, Party, Request
-from localdp.party.question import MEMOISED, Question
+from localdp.party.question import Question
 from parties.agent.config import AgentConfig
 from parties.agent.data import load_table
 from parties.agent.ledger import SqliteLedger
@@ -109,7 +109,7 @@ class BudgetByOwner(AgentState):
 class _ContentOfRecords(Party):
     def _billed(self, request: Request, caller: str) -> tuple[Question, Bill]:
         question, bill = super()._billed(request, caller)
-        if self.policy.by_content and not isinstance(request.randomizer, MEMOISED):
+        if self.policy.by_content and not request.randomizer.memoised:
             bill = replace(bill, name=digest(request.content_digest(question.text), self.state()))
         return question, bill
 
@@ -123,7 +123,7 @@ class ContentOfRecords(_OtherParty):
 class _MemoOfRecords(Party):
     def _billed(self, request: Request, caller: str) -> tuple[Question, Bill]:
         question, bill = super()._billed(request, caller)
-        if isinstance(request.randomizer, MEMOISED):
+        if request.randomizer.memoised:
             bill = replace(bill, name=digest(b"memo", request.content_digest(question.text), self.state()))
         return question, bill
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.shuffling import Randomizer, Shuffled, closed_form, largest_local
+from localdp.accounting.shuffling import Shuffled, ShuffledAs, closed_form, largest_local
 from localdp.errors import InvalidParameter
 
 ONE = Epsilon.requested(1)
@@ -115,7 +115,7 @@ def test_the_clones_delta_is_the_sum_over_all_clones(people: int, epsilon: float
 
 
 @pytest.mark.parametrize("kind", ["binary", "any"])
-def test_a_bound_is_kept_and_hardly_anything_is_given_away(kind: Randomizer) -> None:
+def test_a_bound_is_kept_and_hardly_anything_is_given_away(kind: ShuffledAs) -> None:
     shuffled = Shuffled(1000, 1.5, kind)
     epsilon = shuffled.epsilon(1e-6)
     assert shuffled.delta(float(epsilon)) <= 1e-6

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from localdp.accounting import shuffling
-from localdp.accounting.shuffling import Randomizer, Shuffled
+from localdp.accounting.shuffling import Shuffled, ShuffledAs
 from localdp.randomness.source import Floats
 
 DIGITS = 60
@@ -47,7 +47,7 @@ def _excess(above: Law, below: Law, growth: Decimal) -> Decimal:
 
 
 @lru_cache(maxsize=4)
-def _laws(people: int, local: float, kind: Randomizer) -> list[tuple[Decimal, Law, Law]]:
+def _laws(people: int, local: float, kind: ShuffledAs) -> list[tuple[Decimal, Law, Law]]:
     """A weight and two laws: for each number of ones among the others, or for each number of clones."""
     ratio = Decimal(local).exp()
     keep = ratio / (1 + ratio)
@@ -62,7 +62,7 @@ def _laws(people: int, local: float, kind: Randomizer) -> list[tuple[Decimal, La
     return [(Decimal(1), *_with_one_more(law, keep)) for law in others]
 
 
-def exact_delta(people: int, local: float, epsilon: float, kind: Randomizer) -> Decimal:
+def exact_delta(people: int, local: float, epsilon: float, kind: ShuffledAs) -> Decimal:
     """To 60 digits less the 14 that exp(30) takes."""
     with localcontext(prec=DIGITS):
         growth, laws = Decimal(epsilon).exp(), _laws(people, local, kind)
@@ -71,7 +71,7 @@ def exact_delta(people: int, local: float, epsilon: float, kind: Randomizer) -> 
         return max(max(_excess(one, zero, growth), _excess(zero, one, growth)) for _, one, zero in laws)
 
 
-def _violations(kind: Randomizer, people: range | tuple[int, ...]) -> list[tuple[int, float, float]]:
+def _violations(kind: ShuffledAs, people: range | tuple[int, ...]) -> list[tuple[int, float, float]]:
     return [
         (n, local, local * part)
         for n in people
@@ -82,12 +82,12 @@ def _violations(kind: Randomizer, people: range | tuple[int, ...]) -> list[tuple
 
 
 @pytest.mark.parametrize("kind", ["binary", "any"])
-def test_no_delta_is_below_the_exact_one(kind: Randomizer) -> None:
+def test_no_delta_is_below_the_exact_one(kind: ShuffledAs) -> None:
     assert not _violations(kind, PEOPLE)
 
 
 @pytest.mark.parametrize("kind", ["binary", "any"])
-def test_next_to_the_largest_local_epsilon_the_bound_is_of_the_size_of_delta(kind: Randomizer) -> None:
+def test_next_to_the_largest_local_epsilon_the_bound_is_of_the_size_of_delta(kind: ShuffledAs) -> None:
     # With 1 - p in floats this came out as 1e-13 and 2e-16.
     exact = float(exact_delta(27, 28.461, 28.4609, kind))
     assert 5e-5 < exact < Shuffled(27, 28.461, kind).delta(28.4609) < 1.0001 * exact
@@ -95,7 +95,7 @@ def test_next_to_the_largest_local_epsilon_the_bound_is_of_the_size_of_delta(kin
 
 @pytest.mark.parametrize("kind", ["binary", "any"])
 @pytest.mark.parametrize(("local", "epsilon"), [(0.7, 0.3), (3.0, 1.0), (10.0, 9.0), (25.0, 20.0)])
-def test_a_bound_gives_hardly_anything_away(kind: Randomizer, local: float, epsilon: float) -> None:
+def test_a_bound_gives_hardly_anything_away(kind: ShuffledAs, local: float, epsilon: float) -> None:
     for people in (2, 8, 27):
         exact = float(exact_delta(people, local, epsilon, kind))
         assert exact <= Shuffled(people, local, kind).delta(epsilon) <= exact * (1 + 1e-6) + 1e-11
@@ -119,7 +119,7 @@ def _excess_enlarged_afterwards(above: Floats, below: Floats, growth: float, err
     ],
 )
 def test_a_broken_twin_is_caught(
-    monkeypatch: pytest.MonkeyPatch, name: str, broken: Callable[..., float], kind: Randomizer
+    monkeypatch: pytest.MonkeyPatch, name: str, broken: Callable[..., float], kind: ShuffledAs
 ) -> None:
     _forget()
     monkeypatch.setattr(shuffling, name, broken)

@@ -9,8 +9,8 @@ import pytest
 import localdp.randomizers
 from localdp.accounting.epsilon import Epsilon
 from localdp.auditing import audit
-from localdp.auditing.catalogue import CATALOGUE, ENTRIES, entry_of
 from localdp.errors import InvalidParameter
+from localdp.randomizers.registry import ENTRIES, REGISTRY, entry_of
 from localdp.randomness.hazmat import SeededSource
 from tests.unit.auditing.twins import EPSILON, NAMES, small
 
@@ -40,7 +40,7 @@ def test_names_are_those_of_the_canonical_texts() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_entry_can_be_made_at_other_sizes_and_epsilons(name: str) -> None:
     for epsilon, size in ((0.1, 2), (4, 9), (20, 16)):
-        randomizer = CATALOGUE[name].made(Epsilon.requested(epsilon), size)
+        randomizer = REGISTRY[name].made(Epsilon.requested(epsilon), size)
         assert randomizer.epsilon <= Epsilon.requested(epsilon)
 
 
@@ -53,7 +53,7 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
 
 def test_the_method_follows_from_the_number_of_paths() -> None:
     def methods(name: str, size: int) -> tuple[str, str]:
-        randomizer = CATALOGUE[name].made(EPSILON, size)
+        randomizer = REGISTRY[name].made(EPSILON, size)
         finding = audit(randomizer, SeededSource(0), trials=1000)
         return finding.method, finding.verdict
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.auditing.catalogue import CATALOGUE
 from localdp.auditing.coin_table import Coin, joint_law
 from localdp.auditing.drawing import ends
 from localdp.auditing.histories import (
@@ -26,7 +25,7 @@ from localdp.auditing.histories import (
 from localdp.auditing.result import HistoryAudit
 from localdp.errors import InvalidParameter
 from localdp.party.party import Party
-from localdp.party.question import FINGERPRINTED, MEMOISED
+from localdp.randomizers.input_kinds import FingerprintInput
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.memoised import (
     MemoisedUnary,
@@ -35,6 +34,7 @@ from localdp.randomizers.memoised import (
 )
 from localdp.randomizers.memoised_hashing import MemoisedHashing
 from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomizers.registry import REGISTRY
 from localdp.randomness.source import WORD_RANGE
 from tests.support.broken_epochs import (
     MemoChargedOnce,
@@ -61,7 +61,7 @@ SAME, OTHERS = ((1,), (1,)), ((1,), (2,))
 
 def told_apart(randomizer: Any) -> tuple[Any, Any]:
     """Two inputs that reports tell apart."""
-    return best_told(randomizer, range(4) if isinstance(randomizer, FINGERPRINTED) else (0, 1))
+    return best_told(randomizer, range(4) if randomizer.takes == FingerprintInput() else (0, 1))
 
 
 def audited(randomizer: Any, **schedule: Any) -> HistoryAudit:
@@ -76,15 +76,15 @@ def throughout(one: Any, other: Any) -> list[History]:
 
 def smallest(name: str) -> Any:
     """The randomizer at the least size, to be asked often."""
-    return CATALOGUE[name].made(EPSILON, 2)
+    return REGISTRY[name].made(EPSILON, 2)
 
 
 def opposite(name: str) -> tuple[Any, Any]:
     """Two inputs that are told apart as well as any."""
     randomizer = smallest(name)
-    if isinstance(randomizer, FINGERPRINTED):
+    if randomizer.takes == FingerprintInput():
         return told_apart(randomizer)
-    inputs = CATALOGUE[name].tried(randomizer, 2) or (0, randomizer.inputs - 1)
+    inputs = REGISTRY[name].tried(randomizer, 2) or (0, randomizer.inputs - 1)
     return inputs[0], inputs[1]  # of vectors, both ends of an axis
 
 
@@ -94,7 +94,7 @@ def test_a_change_of_records_costs_at_most_what_was_booked_for_every_randomizer(
     randomizer = smallest(name)
     found = change_audit(randomizer, opposite(name))
     assert found is not None and found.rounded is not None
-    memoised = isinstance(randomizer, MEMOISED)
+    memoised = randomizer.memoised
     each = randomizer.epsilon_permanent if memoised else randomizer.epsilon
     assert found.booked == each * 2
     assert found.booked.nanonats - 2 <= found.rounded.nanonats <= found.booked.nanonats
@@ -112,7 +112,7 @@ def test_identifiers_and_answers_by_content_change_nothing(
     found = history_audit(
         randomizer, throughout(*opposite(name)), Schedule(identifiers, by_content=by_content)
     )
-    memoised = isinstance(randomizer, MEMOISED)
+    memoised = randomizer.memoised
     each = randomizer.epsilon_permanent if memoised else randomizer.epsilon
     answered = 2 if by_content or memoised else 1
     assert found.booked == each * answered
@@ -133,8 +133,8 @@ def test_a_row_that_is_drawn_of_several_costs_no_more(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_all_histories_of_several_inputs_cost_at_most_what_was_booked(name: str) -> None:
     randomizer = small(name)
-    open_domain = isinstance(randomizer, FINGERPRINTED)
-    inputs = range(4) if open_domain else CATALOGUE[name].tried(randomizer, 2) or ends(randomizer)
+    open_domain = randomizer.takes == FingerprintInput()
+    inputs = range(4) if open_domain else REGISTRY[name].tried(randomizer, 2) or ends(randomizer)
     histories: list[History] = [((one,), (other,)) for one, other in product(inputs, repeat=2)]
     for identifiers in (SAME, OTHERS):
         found = history_audit(randomizer, histories, Schedule(identifiers, by_content=True))
@@ -314,8 +314,8 @@ def test_answers_from_other_sources_than_the_table_are_refused(monkeypatch: pyte
 
 
 def test_too_many_coins_are_not_followed() -> None:
-    assert change_audit(CATALOGUE["optimized-unary"].made(EPSILON, 100)) is None
-    assert change_audit(CATALOGUE["k-ary"].made(EPSILON, 100_000)) is None
+    assert change_audit(REGISTRY["optimized-unary"].made(EPSILON, 100)) is None
+    assert change_audit(REGISTRY["k-ary"].made(EPSILON, 100_000)) is None
 
 
 # Any number of requests, by counting: given permanent bits, the reports of an epoch matter by how many ones they have.

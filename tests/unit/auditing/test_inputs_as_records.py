@@ -3,21 +3,22 @@
 import numpy as np
 import pytest
 
-from localdp.auditing.catalogue import CATALOGUE
 from localdp.auditing.drawing import ends, values_of
 from localdp.auditing.inputs_as_records import asked_of
-from localdp.party.question import FINGERPRINTED, Question
+from localdp.party.question import Question
+from localdp.randomizers.input_kinds import FingerprintInput
 from localdp.randomizers.marginals import HadamardMarginals
 from localdp.randomizers.parts.universal_hash import fingerprints
+from localdp.randomizers.registry import REGISTRY
 from tests.unit.auditing.twins import EPSILON, NAMES
 
 
 @pytest.mark.parametrize("size", [2, 3, None])
 @pytest.mark.parametrize("name", NAMES)
 def test_records_hold_the_inputs(name: str, size: int | None) -> None:
-    entry = CATALOGUE[name]
+    entry = REGISTRY[name]
     randomizer = entry.made(EPSILON, size or entry.small)
-    open_domain = isinstance(randomizer, FINGERPRINTED)
+    open_domain = randomizer.takes == FingerprintInput()
     tried = range(4) if open_domain else entry.tried(randomizer, size or entry.small) or ends(randomizer)
     asked = asked_of(randomizer)
     inputs = Question.asked(asked.query, asked.schema, randomizer).inputs(asked.records(randomizer, tried))

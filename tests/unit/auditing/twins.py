@@ -8,10 +8,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.auditing.catalogue import CATALOGUE, ENTRIES
 from localdp.auditing.drawing import CountingSource, values_of
-from localdp.auditing.result import Input
+from localdp.randomizers.input_kinds import Input
 from localdp.randomizers.rappor import symmetric_rounds
+from localdp.randomizers.registry import ENTRIES, REGISTRY
 from localdp.randomness.source import RandomSource
 from tests.support.broken_twins import BrokenTwin, EpsilonDoubled
 
@@ -21,13 +21,13 @@ EPSILON = Epsilon.requested(1)
 
 def small(name: str, epsilon: Epsilon = EPSILON) -> Any:
     """The randomizer of this name at its small size."""
-    entry = CATALOGUE[name]
+    entry = REGISTRY[name]
     return entry.made(epsilon, entry.small)
 
 
 def tried(name: str, sound: Any) -> Sequence[Input] | None:
     """The inputs on which it is audited."""
-    return CATALOGUE[name].tried(sound, CATALOGUE[name].small)
+    return REGISTRY[name].tried(sound, REGISTRY[name].small)
 
 
 class OneInputKept(BrokenTwin):
@@ -90,7 +90,7 @@ def _memoised_hashing(sound: Any, epsilon: Epsilon) -> Any:
 
 
 def _channel(sound: Any, epsilon: Epsilon) -> Any:
-    return CATALOGUE["finite-channel"].made(epsilon, sound.inputs)
+    return REGISTRY["finite-channel"].made(epsilon, sound.inputs)
 
 
 def _changed(sound: Any, **parts: Any) -> Any:

@@ -8,22 +8,18 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, Schema
-from localdp.errors import InvalidParameter
-from localdp.party import cost_of_draws, cost_of_queries
-from localdp.party.cost import Work, charge_seconds, decode_seconds
-from localdp.party.cost_of_draws import draw_work
+from localdp.party import cost_of_queries
+from localdp.party.cost import Work, charge_seconds, decode_seconds, draw_work
 from localdp.party.cost_of_queries import fingerprint_work, query_work
 from localdp.party.cost_of_shares import share_work
 from localdp.queries import VectorQuery
 from localdp.queries.asked import query_of
 from localdp.queries.nodes import Node
-from localdp.randomizers.local_laplace import LocalDiscreteLaplace
-from localdp.randomizers.memoised import MemoisedUnary
+from localdp.randomizers.definition import Construction
 from localdp.randomizers.priv_unit import PrivUnit
+from localdp.randomizers.registry import ENTRIES, Entry
 from localdp.randomizers.unary import OptimizedUnaryEncoding
 from localdp.sharing.encoding import Encoding
-from parties import randomizer_codec
-from parties.wire.v1 import randomizer_pb2
 from tests.support.federations import collection_of, parties_of, people
 
 ONE = Epsilon.requested(1)
@@ -41,34 +37,25 @@ def missing_nodes(prices: dict[type[Node], Any]) -> set[str]:
     return {kind.__name__ for kind in Node.__subclasses__()} - {kind.__name__ for kind in prices}
 
 
-def missing_randomizers(prices: dict[type[Any], Any]) -> set[str]:
-    """Kinds on the wire whose class has no price."""
-    kinds = {field.name for field in randomizer_pb2.Randomizer.DESCRIPTOR.oneofs_by_name["kind"].fields}
-    named = {entry.kind: entry.randomizer.__name__ for entry in randomizer_codec._PLAIN}
-    words = {kind: named.get(kind, kind.title().replace("_", "")) for kind in kinds}
-    known = {kind.__name__ for kind in prices}
-    return {kind for kind, name in words.items() if name not in known}
-
-
 def test_every_kind_of_node_has_a_price() -> None:
     assert not missing_nodes(cost_of_queries.PRICES)
     without = {kind: price for kind, price in cost_of_queries.PRICES.items() if kind.__name__ != "Which"}
     assert missing_nodes(without) == {"Which"}
 
 
-def test_every_randomizer_on_the_wire_has_a_price() -> None:
-    assert not missing_randomizers(cost_of_draws.PRICES)
-    for left_out in (PrivUnit, MemoisedUnary):
-        without = {kind: price for kind, price in cost_of_draws.PRICES.items() if kind is not left_out}
-        assert len(missing_randomizers(without)) == 1
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_randomizer_has_a_price(entry: Entry) -> None:
+    for randomizer in entry.examples(ONE):
+        work = draw_work(randomizer)
+        assert work.fixed > 0 and work.person > 0 and work.skipped > 0
 
 
-def test_a_randomizer_without_a_price_is_not_drawn() -> None:
-    class Cheap(LocalDiscreteLaplace):
+def test_a_randomizer_without_a_price_cannot_be_made() -> None:
+    class Cheap(Construction):
         """Somebody's own."""
 
-    with pytest.raises(InvalidParameter, match="no price"):
-        draw_work(Cheap(ONE))
+    with pytest.raises(TypeError, match="draw_cost"):
+        Cheap()  # type: ignore[abstract]
 
 
 @pytest.mark.parametrize(

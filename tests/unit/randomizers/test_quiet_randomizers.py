@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from localdp.auditing.catalogue import CATALOGUE
 from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomizers.registry import REGISTRY
 from localdp.randomness.lanes import LanedSource
 from parties.randomizer_codec import randomizer_to_wire
 from parties.wire.v1 import randomizer_pb2 as pb
@@ -57,7 +57,7 @@ def _classes(randomizer: Any, people: int, call: int) -> tuple[Arrays, Arrays, A
 
 
 def test_every_randomizer_of_the_catalogue_and_of_the_wire_is_measured() -> None:
-    assert set(SIZES) == set(CATALOGUE)
+    assert set(SIZES) == set(REGISTRY)
     kinds = {randomizer_to_wire(made(name)).WhichOneof("kind") for name in SIZES}
     assert kinds == {field.name for field in pb.Randomizer.DESCRIPTOR.oneofs_by_name["kind"].fields}
 

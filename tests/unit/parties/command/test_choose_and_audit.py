@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from localdp.auditing.catalogue import CATALOGUE
 from localdp.auditing.histories import Schedule
+from localdp.randomizers.registry import REGISTRY
 from parties.command import audit as command
 from parties.command.main import app
 from tests.support.broken_epochs import PermanentForGood
 from tests.unit.auditing.twins import epsilon_times
 
 BROKEN = replace(
-    CATALOGUE["k-ary"], make=lambda epsilon, size: _twice(CATALOGUE["k-ary"].made(epsilon, size))
+    REGISTRY["k-ary"], make=lambda epsilon, size: _twice(REGISTRY["k-ary"].made(epsilon, size))
 )
 
 
@@ -99,7 +99,7 @@ def test_bad_options_are_usage_errors(arguments: tuple[str, ...]) -> None:
 
 def test_audit_of_everything_holds() -> None:
     findings = data_of(run("audit", "--all", "--json"))
-    assert len(findings) == len(CATALOGUE)
+    assert len(findings) == len(REGISTRY)
     assert {finding["verdict"] for finding in findings} == {"holds", "holds where tried"}
     assert {finding["method"] for finding in findings} == {"exact"}
     for finding in findings:
@@ -144,7 +144,7 @@ def test_audit_of_a_large_randomizer_is_sampled() -> None:
 
 
 def test_a_violation_has_its_exit_code_and_its_findings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "ENTRIES", (CATALOGUE["one-bit"], BROKEN))
+    monkeypatch.setattr(command, "ENTRIES", (REGISTRY["one-bit"], BROKEN))
     result = run("audit", "--all", "--json")
     envelope = json.loads(result.stdout)
     assert result.exit_code == envelope["exit_code"] == 1
