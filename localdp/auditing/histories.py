@@ -121,7 +121,7 @@ def change_audit(randomizer: Any, tried: Sequence[Input] | None = None) -> Histo
 
 
 def permanent_of(randomizer: Any) -> Any:
-    """A memoised randomizer whose reports are its permanent answers, as any number of reports comes to; others as they are."""
+    """A memoised randomizer whose reports are its permanent answers: what any number of them comes to."""
     if not is_memoised(randomizer):
         return randomizer
     bare = type("PermanentAnswers", (type(randomizer),), {"renew": lambda _, answers, __: answers})

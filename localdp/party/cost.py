@@ -4,7 +4,8 @@
 
 The two numbers follow from the query's nodes (`cost_of_queries`), from what the randomizer draws (which it says itself,
 `LocalRandomizer.draw_cost`) or from how shares are made (`cost_of_shares`), from what is kept of it (`cost_of_keeping`),
-and never from a record.  They are for one kind of machine; whoever has a clock multiplies them by how much slower its own is (`parties.agent.work`).
+and never from a record.  They are for one kind of machine; whoever has a clock multiplies them by how much slower its own
+is (`parties.agent.work`).
 
 Claim.  The prediction is an upper bound that is not silly: the time that was taken lies between a quarter of it and
 all of it, on the machine that it was measured on. Measured by `python -m benchmarks.work`; checked in

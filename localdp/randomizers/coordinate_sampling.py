@@ -16,20 +16,19 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Tally, Values
 from localdp.randomizers.input_kinds import CubeInput, InputKind
 from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomizers.parts.construction import IntegerReports
 from localdp.randomizers.parts.inputs import require_between, require_own
 from localdp.randomizers.parts.packing import (
     Unsigned,
-    bits_below,
-    pack_integers,
-    unpack_integers,
     unsigned_type,
 )
 from localdp.randomness.source import WORD_RANGE, RandomSource
@@ -38,9 +37,10 @@ LARGEST_DIMENSION = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class CoordinateSampling(Construction):
+class CoordinateSampling(IntegerReports):
     """Reports one uniformly drawn coordinate, and one bit about the value there."""
 
+    name: ClassVar[str] = "coordinate-sampling"
     requested: Epsilon
     dimension: int
     resolution: int = 1 << 10  # a power of two
@@ -64,19 +64,6 @@ class CoordinateSampling(Construction):
     def outputs(self) -> int:
         """The size of the output alphabet."""
         return 2 * self.dimension
-
-    @property
-    def report_bits(self) -> int:
-        """Size of one packed report."""
-        return bits_below(self.outputs)
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return (
-            f"coordinate-sampling(epsilon={self.requested},dimension={self.dimension},"
-            f"resolution={self.resolution})"
-        )
 
     @property
     def takes(self) -> InputKind:
@@ -110,14 +97,6 @@ class CoordinateSampling(Construction):
         """The vector of this number: its digits in base resolution + 1."""
         base = self.resolution + 1
         return [value // base**coordinate % base for coordinate in range(self.dimension)]
-
-    def pack(self, reports: Reports) -> bytes:
-        """The outputs, without gaps."""
-        return pack_integers(reports, self.report_bits)
-
-    def unpack(self, data: bytes, count: int) -> Unsigned:
-        """The outputs again, if there are exactly `count`, all of them of the alphabet."""
-        return unpack_integers(data, count, self.report_bits, self.outputs)
 
     def tally(self, reports: Reports) -> Tally:
         """How often each output was reported."""

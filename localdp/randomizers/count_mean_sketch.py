@@ -29,16 +29,8 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import (
-    Construction,
-    DrawCost,
-    Floats,
-    Frequencies,
-    Reports,
-    Tally,
-    Values,
-)
-from localdp.randomizers.input_kinds import FingerprintInput, InputKind
+from localdp.randomizers.definition import DrawCost, Floats, Frequencies, Reports, Tally, Values
+from localdp.randomizers.parts.construction import OfFingerprints
 from localdp.randomizers.parts.inputs import require_between, require_own
 from localdp.randomizers.parts.labelled_bits import (
     LARGEST_TABLE,
@@ -59,7 +51,7 @@ _HALF = WORD_RANGE // 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Sketch(Construction):
+class _Sketch(OfFingerprints):
     """What both sketches share: the family, and the collisions that it costs."""
 
     requested: Epsilon
@@ -87,16 +79,6 @@ class _Sketch(Construction):
     def epsilon(self) -> Epsilon:
         """Privacy loss of one report, in nats, replace-one neighbours; from the integer law, rounded up."""
         return Epsilon.of_ratio(Fraction(WORD_RANGE - self.flip, self.flip) ** self._bits_changed)
-
-    @property
-    def inputs(self) -> int:
-        """Every 64-bit fingerprint is an input."""
-        return WORD_RANGE
-
-    @property
-    def takes(self) -> InputKind:
-        """The fingerprint of a value."""
-        return FingerprintInput()
 
     @property
     def _scale(self) -> float:
@@ -131,6 +113,8 @@ class _Sketch(Construction):
 class CountMeanSketch(_Sketch):
     """Reports the number of a hash function, and a noisy one-hot row."""
 
+    name: ClassVar[str] = "count-mean-sketch"
+
     @property
     def _bits_changed(self) -> int:
         return 2
@@ -139,14 +123,6 @@ class CountMeanSketch(_Sketch):
     def report_bits(self) -> int:
         """Size of one packed report: the function and the row."""
         return label_bits(self.hashes) + self.width
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return (
-            f"count-mean-sketch(epsilon={self.requested},hashes={self.hashes},width={self.width},"
-            f"hash_seed={self.hash_seed})"
-        )
 
     @property
     def draw_cost(self) -> DrawCost:
@@ -198,6 +174,7 @@ class CountMeanSketch(_Sketch):
 class HadamardCountMeanSketch(_Sketch):
     """Reports the number of a hash function, a place, and one noisy sign: an integer of few bits."""
 
+    name: ClassVar[str] = "hadamard-count-mean-sketch"
     draw_cost: ClassVar[DrawCost] = DrawCost(300, 36)
 
     def __post_init__(self) -> None:
@@ -217,14 +194,6 @@ class HadamardCountMeanSketch(_Sketch):
     def report_bits(self) -> int:
         """Size of one packed report: the function, the place and the sign."""
         return label_bits(self.hashes) + self._row_bits + 1
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return (
-            f"hadamard-count-mean-sketch(epsilon={self.requested},hashes={self.hashes},width={self.width},"
-            f"hash_seed={self.hash_seed})"
-        )
 
     def randomize(self, values: Values, source: RandomSource) -> Words:
         """(function * m + place) * 2 + sign for each fingerprint; sign 1 is negative."""

@@ -18,12 +18,11 @@ tests/unit/randomizers/test_quiet_randomizers.py.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any, ClassVar, Protocol, Self, cast, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +30,13 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.shuffling import ShuffledAs
 from localdp.errors import InvalidParameter
-from localdp.randomizers.input_kinds import CategoryInput, InputKind
+from localdp.randomizers.input_kinds import InputKind
 from localdp.randomness.source import Integers, RandomSource
 
 Values = NDArray[Any]
 Reports = NDArray[Any]
 Floats = NDArray[np.float64]
 Parameters = dict[str, Any]  # whole numbers and truths, or such dictionaries again, or tuples of them
-_EPSILONS = {"requested": "epsilon_nanonats", "requested_permanent": "permanent_nanonats"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,46 +119,6 @@ class LocalRandomizer(Protocol):
     def unpack(self, data: bytes, count: int) -> Reports:
         """The reports again; raises `MalformedReport` unless the bytes are exactly `count` valid reports."""
         ...
-
-
-class Construction(ABC):
-    """What a construction says of itself unless it says otherwise, so that nobody else needs to know its class.
-
-    It is a frozen dataclass, and made from its fields.  An epsilon among them is named in `_EPSILONS`.
-    """
-
-    __slots__ = ()
-    memoised: ClassVar[bool] = False
-    shuffled_as: ClassVar[ShuffledAs] = "any"
-
-    @property
-    def takes(self: LocalRandomizer) -> InputKind:
-        """One of so many values."""
-        return CategoryInput(self.inputs)
-
-    @property
-    @abstractmethod
-    def draw_cost(self) -> DrawCost:
-        """What a draw takes, whatever the inputs."""
-
-    @property
-    def parameters(self) -> Parameters:
-        """What it is made from, under the names that its message has on the wire."""
-        made_from = (part.name for part in fields(cast(Any, self)) if part.init)
-        return {_EPSILONS.get(name, name): _as_data(getattr(self, name)) for name in made_from}
-
-    @classmethod
-    def from_parameters(cls, parameters: Parameters) -> Self:
-        """The construction again: its constructor checks the parameters, and derives the law."""
-        epsilons = {name: Epsilon(parameters[key]) for name, key in _EPSILONS.items() if key in parameters}
-        rest = {name: value for name, value in parameters.items() if name not in _EPSILONS.values()}
-        return cls(**epsilons, **rest)
-
-
-def _as_data(part: Any) -> Any:
-    if isinstance(part, Epsilon):
-        return part.nanonats
-    return asdict(part) if is_dataclass(part) and not isinstance(part, type) else part
 
 
 @runtime_checkable

@@ -29,23 +29,12 @@ import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import (
-    Construction,
-    DrawCost,
-    Floats,
-    Frequencies,
-    Parameters,
-    Reports,
-    Tally,
-    Values,
-)
+from localdp.randomizers.definition import DrawCost, Floats, Frequencies, Parameters, Reports, Tally, Values
+from localdp.randomizers.parts.construction import IntegerReports
 from localdp.randomizers.parts.inputs import checked_inputs, input_counts, require_between, require_own
 from localdp.randomizers.parts.packing import (
     Unsigned,
-    bits_below,
     count_integers,
-    pack_integers,
-    unpack_integers,
     unsigned_type,
 )
 from localdp.randomness.fixed_search import FixedSearch
@@ -59,7 +48,7 @@ _LARGEST_RESIDUAL = (
 
 
 @dataclass(frozen=True, slots=True)
-class FiniteChannel(Construction):
+class FiniteChannel(IntegerReports):
     """Reports an output of 0 .. outputs - 1, drawn from the row of the input."""
 
     matrix: tuple[tuple[int, ...], ...]
@@ -97,11 +86,6 @@ class FiniteChannel(Construction):
         return sum(self.matrix[0])
 
     @property
-    def report_bits(self) -> int:
-        """Size of one packed report."""
-        return bits_below(self.outputs)
-
-    @property
     def canonical(self) -> str:
         """Name and size, and the matrix by its SHA-256 digest."""
         return f"finite-channel(inputs={self.inputs},outputs={self.outputs},sha256={self._digest})"
@@ -130,14 +114,6 @@ class FiniteChannel(Construction):
     def law(self, value: int) -> dict[Hashable, Fraction]:
         """The exact law of the report."""
         return {output: Fraction(weight, self.total) for output, weight in enumerate(self.matrix[value])}
-
-    def pack(self, reports: Reports) -> bytes:
-        """Each report in `report_bits` bits, without gaps."""
-        return pack_integers(reports, self.report_bits)
-
-    def unpack(self, data: bytes, count: int) -> Unsigned:
-        """The reports again, if they are exactly `count`, each an output."""
-        return unpack_integers(data, count, self.report_bits, self.outputs)
 
     def tally(self, reports: Reports) -> Tally:
         """How many reports are each of the outputs."""

@@ -44,6 +44,7 @@ class HaarRanges(SampledSign):
     The sign of level l and row r has the index 2**l - 1 + r.
     """
 
+    name: ClassVar[str] = "haar-ranges"
     draw_cost: ClassVar[DrawCost] = DrawCost(250, 52)
     requested: Epsilon
     inputs: int
@@ -64,11 +65,6 @@ class HaarRanges(SampledSign):
     def signs(self) -> int:
         """One row for every node of every level: D - 1."""
         return (1 << self.levels) - 1
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return f"haar-ranges(epsilon={self.requested},inputs={self.inputs})"
 
     def randomize(self, values: Values, source: RandomSource) -> Reports:
         """A level, a row and a sign for each value; every person draws a row of the longest level and cuts it."""

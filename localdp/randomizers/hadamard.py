@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.parts.construction import Construction
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.packing import pack_integers, unpack_integers
 from localdp.randomizers.parts.pure_protocol import Support
@@ -40,6 +41,7 @@ _BLOCK = 1 << 14  # the temporaries of a block stay in the cache
 class HadamardResponse(Construction):
     """Reports a column of the Hadamard matrix, more often one where the item's row is +1."""
 
+    name: ClassVar[str] = "hadamard"
     draw_cost: ClassVar[DrawCost] = DrawCost(250, 15)
     requested: Epsilon
     inputs: int
@@ -66,11 +68,6 @@ class HadamardResponse(Construction):
     def report_bits(self) -> int:
         """Size of one packed report."""
         return self.inputs.bit_length()
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return f"hadamard(epsilon={self.requested},inputs={self.inputs})"
 
     def randomize(self, values: Values, source: RandomSource) -> NDArray[np.uint32]:
         """One column for each item: a uniform column, moved to the wanted half by flipping one bit of it."""

@@ -26,13 +26,15 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import MalformedReport
-from localdp.randomizers.definition import Construction, DrawCost, Floats, Reports, Tally, Values
+from localdp.randomizers.definition import DrawCost, Floats, Reports, Tally, Values
+from localdp.randomizers.parts.construction import Construction
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.range_estimates import RangeEstimates
 from localdp.randomizers.unary import OptimizedUnaryEncoding, column_sums
@@ -51,6 +53,7 @@ class HierarchicalRanges(Construction):
     A report is a row of bytes: the level less one, then the bits, eight to a byte, zeros after those of the level.
     """
 
+    name: ClassVar[str] = "hierarchical-ranges"
     requested: Epsilon
     inputs: int
     branching: int = 4
@@ -87,13 +90,6 @@ class HierarchicalRanges(Construction):
     def report_bits(self) -> int:
         """Size of one packed report."""
         return 8 * self._row_bytes
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return (
-            f"hierarchical-ranges(epsilon={self.requested},inputs={self.inputs},branching={self.branching})"
-        )
 
     @property
     def draw_cost(self) -> DrawCost:

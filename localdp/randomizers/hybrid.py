@@ -23,16 +23,13 @@ from typing import ClassVar
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.randomizers.definition import Construction, DrawCost, Estimate, Reports, Tally, Values
-from localdp.randomizers.input_kinds import GridInput, InputKind
+from localdp.randomizers.definition import DrawCost, Estimate, Reports, Tally, Values
 from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomizers.parts.construction import IntegerReports, OnGrid
 from localdp.randomizers.parts.inputs import checked_inputs, require_own
 from localdp.randomizers.parts.mean_estimates import QuadraticVariance, debiased_moments, power_sums
 from localdp.randomizers.parts.packing import (
     Unsigned,
-    bits_below,
-    pack_integers,
-    unpack_integers,
     unsigned_type,
 )
 from localdp.randomizers.piecewise import PiecewiseRandomizer
@@ -51,9 +48,10 @@ def _branch_threshold(requested: Epsilon) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class HybridRandomizer(Construction):
+class HybridRandomizer(OnGrid, IntegerReports):
     """Reports either one bit or a cell of a line, and which of the two."""
 
+    name: ClassVar[str] = "hybrid"
     draw_cost: ClassVar[DrawCost] = DrawCost(600, 40)
     requested: Epsilon
     resolution: int = 1 << 10  # a power of two
@@ -75,29 +73,9 @@ class HybridRandomizer(Construction):
         return max(self.bit.epsilon, self.piecewise.epsilon) if self.branch else self.bit.epsilon
 
     @property
-    def inputs(self) -> int:
-        """The points of the grid."""
-        return self.resolution + 1
-
-    @property
     def outputs(self) -> int:
         """The size of the output alphabet."""
         return _FIRST_CELL + self.piecewise.window.size if self.branch else _FIRST_CELL
-
-    @property
-    def report_bits(self) -> int:
-        """Size of one packed report."""
-        return bits_below(self.outputs)
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return f"hybrid(epsilon={self.requested},resolution={self.resolution},fineness={self.fineness})"
-
-    @property
-    def takes(self) -> InputKind:
-        """A number on the grid."""
-        return GridInput(self.resolution)
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:
         """One output for each value; both branches are drawn for everybody, so that the work tells nothing."""
@@ -121,14 +99,6 @@ class HybridRandomizer(Construction):
         if self.branch:
             law.update({_FIRST_CELL + cell: weight * cells[cell] for cell in range(len(cells))})
         return law
-
-    def pack(self, reports: Reports) -> bytes:
-        """The outputs, without gaps."""
-        return pack_integers(reports, self.report_bits)
-
-    def unpack(self, data: bytes, count: int) -> Unsigned:
-        """The outputs again, if there are exactly `count`, all of them of the alphabet."""
-        return unpack_integers(data, count, self.report_bits, self.outputs)
 
     def tally(self, reports: Reports) -> Tally:
         """The number of bits, that of ones, and the sums of the cells and of their squares."""

@@ -24,14 +24,12 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.parts.construction import IntegerReports
 from localdp.randomizers.parts.inputs import checked_inputs, input_counts, require_between, require_own
 from localdp.randomizers.parts.packing import (
     Unsigned,
-    bits_below,
     count_integers,
-    pack_integers,
-    unpack_integers,
     unsigned_type,
 )
 from localdp.randomizers.parts.pure_protocol import Support
@@ -44,9 +42,10 @@ _BLOCK = 1 << 14  # the temporaries of a block stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
-class KaryRandomizedResponse(Construction):
+class KaryRandomizedResponse(IntegerReports):
     """Reports the input, or one of the other values."""
 
+    name: ClassVar[str] = "k-ary"
     draw_cost: ClassVar[DrawCost] = DrawCost(200, 18)
     requested: Epsilon
     inputs: int  # k
@@ -65,20 +64,15 @@ class KaryRandomizedResponse(Construction):
         return Epsilon.of_ratio(Fraction(self.keep * (self.inputs - 1), WORD_RANGE - self.keep))
 
     @property
-    def report_bits(self) -> int:
-        """Size of one packed report."""
-        return bits_below(self.inputs)
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return f"k-ary(epsilon={self.requested},inputs={self.inputs})"
-
-    @property
     def support(self) -> Support:
         """A report supports the value that it names."""
         own = Fraction(self.keep, WORD_RANGE)
         return Support(own, (1 - own) / (self.inputs - 1))
+
+    @property
+    def outputs(self) -> int:
+        """The inputs."""
+        return self.inputs
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:
         """One value for each value: a step around the circle of inputs, of length zero if the truth is kept."""
@@ -104,14 +98,6 @@ class KaryRandomizedResponse(Construction):
         self._require_tally_size("the law")
         support = self.support
         return {output: support.own if output == value else support.other for output in range(self.inputs)}
-
-    def pack(self, reports: Reports) -> bytes:
-        """Each report in `report_bits` bits, without gaps."""
-        return pack_integers(reports, self.report_bits)
-
-    def unpack(self, data: bytes, count: int) -> Unsigned:
-        """The reports again, if they are exactly `count`, each below k."""
-        return unpack_integers(data, count, self.report_bits, self.inputs)
 
     def tally(self, reports: Reports) -> Tally:
         """How many reports name each value."""

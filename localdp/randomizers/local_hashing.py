@@ -26,8 +26,8 @@ import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Values
-from localdp.randomizers.input_kinds import FingerprintInput, InputKind
+from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Values
+from localdp.randomizers.parts.construction import OfFingerprints
 from localdp.randomizers.parts.inputs import require_between
 from localdp.randomizers.parts.packing import bits_below, pack_integers, packed_size, unpack_integers
 from localdp.randomizers.parts.pure_protocol import Support
@@ -47,9 +47,10 @@ REPORT = np.dtype([("seed", np.uint64), ("bucket", np.uint32)])
 
 
 @dataclass(frozen=True, slots=True)
-class OptimalLocalHashing(Construction):
+class OptimalLocalHashing(OfFingerprints):
     """Reports a seed, and the item's bucket under it by randomized response."""
 
+    name: ClassVar[str] = "local-hashing"
     draw_cost: ClassVar[DrawCost] = DrawCost(250, 42)
     requested: Epsilon
     buckets: int | None = None  # g; the integer nearest to exp(epsilon) + 1, if none is given
@@ -74,24 +75,9 @@ class OptimalLocalHashing(Construction):
         return Epsilon.of_ratio(Fraction(self.keep * (self.number - 1), WORD_RANGE - self.keep))
 
     @property
-    def inputs(self) -> int:
-        """Every 64-bit fingerprint is an input."""
-        return WORD_RANGE
-
-    @property
     def report_bits(self) -> int:
         """Size of one packed report: the seed and the bucket."""
         return _SEED_BITS + bits_below(self.number)
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return f"local-hashing(epsilon={self.requested},buckets={self.number})"
-
-    @property
-    def takes(self) -> InputKind:
-        """The fingerprint of a value."""
-        return FingerprintInput()
 
     def randomize(self, values: Values, source: RandomSource) -> Reports:
         """One seed and bucket for each fingerprint."""

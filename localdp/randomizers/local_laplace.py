@@ -28,19 +28,17 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from math import sqrt
+from typing import ClassVar
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Construction, DrawCost, Estimate, Reports, Tally, Values
-from localdp.randomizers.input_kinds import GridInput, InputKind
+from localdp.randomizers.definition import DrawCost, Estimate, Reports, Tally, Values
+from localdp.randomizers.parts.construction import IntegerReports, OnGrid
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.packing import (
     Unsigned,
-    bits_below,
-    pack_integers,
-    unpack_integers,
     unsigned_type,
 )
 from localdp.randomness.geometric import exp_powers
@@ -88,9 +86,10 @@ def _noise(tails: list[int]) -> IntegerLaw:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalDiscreteLaplace(Construction):
+class LocalDiscreteLaplace(OnGrid, IntegerReports):
     """Reports a point of the grid near the value."""
 
+    name: ClassVar[str] = "local-discrete-laplace"
     requested: Epsilon
     resolution: int = 1 << 10
     noise: IntegerLaw = field(init=False, repr=False, compare=False)
@@ -106,29 +105,14 @@ class LocalDiscreteLaplace(Construction):
             raise InvalidParameter("this epsilon is too small or too large for a grid of this resolution")
 
     @property
-    def inputs(self) -> int:
-        """The points of the grid."""
-        return self.resolution + 1
-
-    @property
-    def report_bits(self) -> int:
-        """Size of one packed report."""
-        return bits_below(self.inputs)
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return f"local-discrete-laplace(epsilon={self.requested},resolution={self.resolution})"
-
-    @property
-    def takes(self) -> InputKind:
-        """A number on the grid."""
-        return GridInput(self.resolution)
-
-    @property
     def draw_cost(self) -> DrawCost:
         """A table of the law for each part, and a search in it."""
         return DrawCost(250 + 0.2 * self.resolution, 120 + 1.2 * sqrt(self.resolution))
+
+    @property
+    def outputs(self) -> int:
+        """The points of the grid."""
+        return self.inputs
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:
         """One point of the grid for each value; one table for all."""
@@ -145,14 +129,6 @@ class LocalDiscreteLaplace(Construction):
                 weight, WORD_RANGE
             )
         return law
-
-    def pack(self, reports: Reports) -> bytes:
-        """The points, without gaps."""
-        return pack_integers(reports, self.report_bits)
-
-    def unpack(self, data: bytes, count: int) -> Unsigned:
-        """The points again, if there are exactly `count`, all of them on the grid."""
-        return unpack_integers(data, count, self.report_bits, self.inputs)
 
     def tally(self, reports: Reports) -> Tally:
         """How many reports lie on the two ends, and the sums of all points and of their squares."""

@@ -30,10 +30,10 @@ import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Values
-from localdp.randomizers.input_kinds import FingerprintInput, InputKind
+from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Values
 from localdp.randomizers.local_hashing import REPORT, OptimalLocalHashing
 from localdp.randomizers.memoised import PermanentCoins, exceeds_nowhere, smallest
+from localdp.randomizers.parts.construction import OfFingerprints
 from localdp.randomizers.parts.pure_protocol import Support
 from localdp.randomizers.parts.universal_hash import bucket_of, checked_fingerprints
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
@@ -42,7 +42,7 @@ MOST_BUCKETS_TRIED = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
-class MemoisedHashing(Construction):
+class MemoisedHashing(OfFingerprints):
     """Reports a seed, the same for an epoch, and the bucket of the present value after two rounds.
 
     `requested` is for one report, `requested_permanent` for all reports of one bucket.
@@ -93,11 +93,6 @@ class MemoisedHashing(Construction):
         return self.permanent.epsilon
 
     @property
-    def inputs(self) -> int:
-        """Every 64-bit fingerprint is an input."""
-        return self.permanent.inputs
-
-    @property
     def report_bits(self) -> int:
         """Size of one packed report: the seed and the bucket."""
         return self.permanent.report_bits
@@ -106,11 +101,6 @@ class MemoisedHashing(Construction):
     def canonical(self) -> str:
         """Name and parameters as text."""
         return f"memoised(epsilon={self.requested},permanent={self.permanent.canonical})"
-
-    @property
-    def takes(self) -> InputKind:
-        """The fingerprint of a value."""
-        return FingerprintInput()
 
     def randomize(self, values: Values, source: RandomSource) -> Reports:
         """The first report of each value, seed and both rounds from one source."""

@@ -23,15 +23,8 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.shuffling import ShuffledAs
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.randomizers.definition import (
-    Construction,
-    DrawCost,
-    Estimate,
-    Reports,
-    Tally,
-    Values,
-)
-from localdp.randomizers.input_kinds import GridInput, InputKind
+from localdp.randomizers.definition import DrawCost, Estimate, Reports, Tally, Values
+from localdp.randomizers.parts.construction import OnGrid
 from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomness.source import WORD_RANGE, Bits, RandomSource
 
@@ -45,9 +38,10 @@ def flip_threshold(epsilon: Epsilon, multiple_of: int = 1) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class OneBitRandomizer(Construction):
+class OneBitRandomizer(OnGrid):
     """Reports one bit whose mean is an affine function of the value j / resolution."""
 
+    name: ClassVar[str] = "one-bit"
     # On a grid, too: a report there is a randomized response about a bit that is itself a coin of the value.
     shuffled_as: ClassVar[ShuffledAs] = "binary"
     requested: Epsilon
@@ -74,24 +68,9 @@ class OneBitRandomizer(Construction):
         return Epsilon.of_ratio(Fraction(WORD_RANGE - self.flip, self.flip))
 
     @property
-    def inputs(self) -> int:
-        """The points of the grid."""
-        return self.resolution + 1
-
-    @property
     def report_bits(self) -> int:
         """Size of one packed report."""
         return 1
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return f"one-bit(epsilon={self.requested},resolution={self.resolution})"
-
-    @property
-    def takes(self) -> InputKind:
-        """A number on the grid."""
-        return GridInput(self.resolution)
 
     @property
     def draw_cost(self) -> DrawCost:

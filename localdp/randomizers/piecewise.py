@@ -22,11 +22,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.randomizers.definition import Construction, DrawCost, Estimate, Reports, Tally, Values
-from localdp.randomizers.input_kinds import GridInput, InputKind
+from localdp.randomizers.definition import DrawCost, Estimate, Reports, Tally, Values
+from localdp.randomizers.parts.construction import IntegerReports, OnGrid
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.mean_estimates import debiased_moments, power_sums
-from localdp.randomizers.parts.packing import Unsigned, bits_below, pack_integers, unpack_integers
+from localdp.randomizers.parts.packing import Unsigned
 from localdp.randomizers.parts.window_law import WindowLaw
 from localdp.randomness.enclosures import exp_enclosure
 from localdp.randomness.source import RandomSource
@@ -45,9 +45,10 @@ def _window(requested: Epsilon, resolution: int, fineness: int) -> WindowLaw:
 
 
 @dataclass(frozen=True, slots=True)
-class PiecewiseRandomizer(Construction):
+class PiecewiseRandomizer(OnGrid, IntegerReports):
     """Reports a cell of a line: mostly one near the value, and none much likelier than exp(epsilon) allows."""
 
+    name: ClassVar[str] = "piecewise"
     draw_cost: ClassVar[DrawCost] = DrawCost(250, 26)
     requested: Epsilon
     resolution: int = 1 << 10
@@ -66,24 +67,9 @@ class PiecewiseRandomizer(Construction):
         return self.window.epsilon
 
     @property
-    def inputs(self) -> int:
-        """The points of the grid."""
-        return self.resolution + 1
-
-    @property
-    def report_bits(self) -> int:
-        """Size of one packed report."""
-        return bits_below(self.window.size)
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return f"piecewise(epsilon={self.requested},resolution={self.resolution},fineness={self.fineness})"
-
-    @property
-    def takes(self) -> InputKind:
-        """A number on the grid."""
-        return GridInput(self.resolution)
+    def outputs(self) -> int:
+        """The cells of the line."""
+        return self.window.size
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:
         """One cell for each value."""
@@ -92,14 +78,6 @@ class PiecewiseRandomizer(Construction):
     def law(self, value: int) -> dict[Hashable, Fraction]:
         """The exact law of the cell."""
         return self.window.law(value)
-
-    def pack(self, reports: Reports) -> bytes:
-        """The cells, without gaps."""
-        return pack_integers(reports, self.report_bits)
-
-    def unpack(self, data: bytes, count: int) -> Unsigned:
-        """The cells again, if there are exactly `count`, all of them on the line."""
-        return unpack_integers(data, count, self.report_bits, self.window.size)
 
     def tally(self, reports: Reports) -> Tally:
         """The sums of the cells and of their squares."""

@@ -26,23 +26,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import (
-    Construction,
-    DrawCost,
-    Floats,
-    Frequencies,
-    Reports,
-    Tally,
-    Values,
-)
+from localdp.randomizers.definition import DrawCost, Floats, Frequencies, Reports, Tally, Values
 from localdp.randomizers.input_kinds import BallInput, InputKind
+from localdp.randomizers.parts.construction import Construction
 from localdp.randomizers.parts.inputs import require_between, require_own
 from localdp.randomizers.parts.near_scores import NearScores, best_near
 from localdp.randomizers.parts.order_statistics import places_of_ranks
@@ -64,6 +57,7 @@ _FIXED_POINT = 1 << 16
 class PrivUnit(Construction):
     """Reports the seed of a public list of directions, and which of them was chosen."""
 
+    name: ClassVar[str] = "priv-unit"
     requested: Epsilon
     dimension: int
     resolution: int = 1 << 15  # entry v of a vector stands for v / resolution
@@ -120,14 +114,6 @@ class PrivUnit(Construction):
     def report_bits(self) -> int:
         """Size of one packed report."""
         return WORD_BITS + bits_below(self.candidates)
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return (
-            f"priv-unit(epsilon={self.requested},dimension={self.dimension},resolution={self.resolution},"
-            f"candidates={self.candidates},near={self.near})"
-        )
 
     @property
     def takes(self) -> InputKind:

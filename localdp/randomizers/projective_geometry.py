@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.parts.construction import Construction
 from localdp.randomizers.parts.correlation import correlate
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.packing import bits_below, pack_integers, unpack_integers
@@ -45,6 +46,7 @@ _BLOCK = 1 << 15
 class ProjectiveGeometryResponse(Construction):
     """Reports a point of a projective space, more often one on the item's hyperplane."""
 
+    name: ClassVar[str] = "projective-geometry"
     draw_cost: ClassVar[DrawCost] = DrawCost(300, 65)
     requested: Epsilon
     inputs: int
@@ -76,14 +78,6 @@ class ProjectiveGeometryResponse(Construction):
     def report_bits(self) -> int:
         """Size of one packed report: the bits of a point's number."""
         return bits_below(self.geometry.points)
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return (
-            f"projective-geometry(epsilon={self.requested},inputs={self.inputs},"
-            f"field_order={self.field_order},dimension={self.dimension})"
-        )
 
     def randomize(self, values: Values, source: RandomSource) -> NDArray[np.uint32]:
         """One point for each item; everybody draws a point on the hyperplane and one off it."""

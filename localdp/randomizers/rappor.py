@@ -26,23 +26,14 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import (
-    Construction,
-    DrawCost,
-    Floats,
-    Frequencies,
-    Parameters,
-    Reports,
-    Tally,
-    Values,
-)
-from localdp.randomizers.input_kinds import FingerprintInput, InputKind
+from localdp.randomizers.definition import DrawCost, Floats, Frequencies, Parameters, Reports, Tally, Values
+from localdp.randomizers.parts.construction import Construction, OfFingerprints
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.labelled_bits import (
     LARGEST_TABLE,
@@ -151,6 +142,7 @@ class _InTwoRounds(Construction):
 class BasicRappor(_InTwoRounds):
     """One bit for each input; inputs are 0 .. inputs - 1."""
 
+    name: ClassVar[str] = "basic-rappor"
     rounds: TwoRounds
     inputs: int
 
@@ -171,12 +163,6 @@ class BasicRappor(_InTwoRounds):
     def report_bits(self) -> int:
         """Size of one packed report."""
         return self.inputs
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        rounds = self.rounds
-        return f"basic-rappor(flip={rounds.flip},low={rounds.low},high={rounds.high},inputs={self.inputs})"
 
     def memoise(self, values: Values, source: RandomSource) -> Bits:
         """The permanent round: what a party remembers for its value."""
@@ -224,9 +210,10 @@ class BasicRappor(_InTwoRounds):
 
 
 @dataclass(frozen=True, slots=True)
-class BloomRappor(_InTwoRounds):
+class BloomRappor(_InTwoRounds, OfFingerprints):
     """The bits of a Bloom filter in a random cohort; inputs are 64-bit fingerprints."""
 
+    name: ClassVar[str] = "bloom-rappor"
     rounds: TwoRounds
     width: int  # bits of the filter
     hashes: int  # h
@@ -250,23 +237,9 @@ class BloomRappor(_InTwoRounds):
         return self.rounds.permanent_epsilon(self.hashes)
 
     @property
-    def inputs(self) -> int:
-        """Every 64-bit fingerprint is an input."""
-        return WORD_RANGE
-
-    @property
     def report_bits(self) -> int:
         """Size of one packed report: the cohort and the row."""
         return label_bits(self.cohorts) + self.width
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        rounds = self.rounds
-        return (
-            f"bloom-rappor(flip={rounds.flip},low={rounds.low},high={rounds.high},width={self.width},"
-            f"hashes={self.hashes},cohorts={self.cohorts},hash_seed={self.hash_seed})"
-        )
 
     def filters(self, cohorts: Words, items: Words) -> Bits:
         """The Bloom filter of each item in the cohort beside it."""
@@ -286,11 +259,6 @@ class BloomRappor(_InTwoRounds):
         """The instantaneous round: one report for each remembered row."""
         sent = self.rounds.instantaneous(remembered["bits"], source)
         return labelled(remembered["label"], sent)
-
-    @property
-    def takes(self) -> InputKind:
-        """The fingerprint of a value."""
-        return FingerprintInput()
 
     @property
     def draw_cost(self) -> DrawCost:

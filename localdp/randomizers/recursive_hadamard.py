@@ -27,14 +27,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.parts.construction import Construction
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.packing import pack_integers, unpack_integers
 from localdp.randomizers.parts.pure_protocol import Support
@@ -55,6 +56,7 @@ Rows = NDArray[np.uint32]
 class RecursiveHadamardResponse(Construction):
     """Reports a row, and b bits of the item's hash under it by randomized response."""
 
+    name: ClassVar[str] = "recursive-hadamard"
     requested: Epsilon
     inputs: int
     bits: int | None = None  # b; the best one by the exact variance, if none is given
@@ -94,11 +96,6 @@ class RecursiveHadamardResponse(Construction):
     def report_bits(self) -> int:
         """Size of one packed report: the row and the private bits."""
         return self.row_bits + self.private_bits
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return f"recursive-hadamard(epsilon={self.requested},inputs={self.inputs},bits={self.private_bits})"
 
     @property
     def draw_cost(self) -> DrawCost:

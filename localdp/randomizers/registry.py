@@ -19,7 +19,7 @@ from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.coordinate_sampling import CoordinateSampling
 from localdp.randomizers.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
-from localdp.randomizers.definition import Construction, LocalRandomizer
+from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomizers.finite_channel import FiniteChannel
 from localdp.randomizers.haar import HaarRanges
 from localdp.randomizers.hadamard import HadamardResponse
@@ -33,6 +33,7 @@ from localdp.randomizers.marginals import HadamardMarginals
 from localdp.randomizers.memoised import MemoisedUnary, memoised_optimized_unary, memoised_symmetric_unary
 from localdp.randomizers.memoised_hashing import MemoisedHashing
 from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomizers.parts.construction import Construction
 from localdp.randomizers.parts.inputs import require_between
 from localdp.randomizers.piecewise import PiecewiseRandomizer
 from localdp.randomizers.priv_unit import PrivUnit

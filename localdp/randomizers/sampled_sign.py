@@ -20,15 +20,16 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Construction, LocalRandomizer, Reports, Tally
+from localdp.randomizers.definition import LocalRandomizer, Reports, Tally
 from localdp.randomizers.one_bit import flip_threshold
-from localdp.randomizers.parts.packing import bits_below, pack_integers, unpack_integers, unsigned_type
+from localdp.randomizers.parts.construction import IntegerReports
+from localdp.randomizers.parts.packing import unsigned_type
 from localdp.randomness.source import WORD_RANGE, Bits
 
 LARGEST_SIGNS = 1 << 22
 
 
-class SampledSign(Construction):
+class SampledSign(IntegerReports):
     """A report is 2 j + 1 for a negative sign of index j, and 2 j for a positive one."""
 
     __slots__ = ()
@@ -41,6 +42,11 @@ class SampledSign(Construction):
         """How many signs a value has."""
 
     @property
+    def outputs(self) -> int:
+        """An index and a sign."""
+        return 2 * self.signs
+
+    @property
     def epsilon(self) -> Epsilon:
         """Privacy loss of one report, in nats, replace-one neighbours; from the integer law, rounded up."""
         return Epsilon.of_ratio(Fraction(WORD_RANGE - self.flip, self.flip))
@@ -49,19 +55,6 @@ class SampledSign(Construction):
     def scale(self) -> float:
         """C: what undoes the randomized response."""
         return WORD_RANGE / (WORD_RANGE - 2 * self.flip)
-
-    @property
-    def report_bits(self) -> int:
-        """Size of one packed report."""
-        return bits_below(2 * self.signs)
-
-    def pack(self, reports: Reports) -> bytes:
-        """Index and sign of each report, without gaps."""
-        return pack_integers(reports, self.report_bits)
-
-    def unpack(self, data: bytes, count: int) -> Reports:
-        """The reports again."""
-        return unpack_integers(data, count, self.report_bits, 2 * self.signs)
 
     def tally(self, reports: Reports) -> Tally:
         """For each index, how many more positive signs than negative ones."""

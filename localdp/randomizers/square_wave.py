@@ -29,10 +29,11 @@ from localdp.estimation.expectation_maximisation import (
     WindowChannel,
     maximise_likelihood,
 )
-from localdp.randomizers.definition import Construction, DrawCost, Estimate, Reports, Tally, Values
+from localdp.randomizers.definition import DrawCost, Estimate, Reports, Tally, Values
+from localdp.randomizers.parts.construction import IntegerReports
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.mean_estimates import debiased_moments, power_sums_of_counts
-from localdp.randomizers.parts.packing import Unsigned, bits_below, pack_integers, unpack_integers
+from localdp.randomizers.parts.packing import Unsigned
 from localdp.randomizers.parts.window_law import WindowLaw
 from localdp.randomness.enclosures import exp_enclosure
 from localdp.randomness.source import RandomSource
@@ -49,9 +50,10 @@ def _reach(requested: Epsilon, buckets: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class SquareWave(Construction):
+class SquareWave(IntegerReports):
     """Reports a bucket of a wider line: mostly one within reach of the value."""
 
+    name: ClassVar[str] = "square-wave"
     draw_cost: ClassVar[DrawCost] = DrawCost(250, 50)
     requested: Epsilon
     buckets: int = 256
@@ -74,14 +76,9 @@ class SquareWave(Construction):
         return self.buckets
 
     @property
-    def report_bits(self) -> int:
-        """Size of one packed report."""
-        return bits_below(self.window.size)
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return f"square-wave(epsilon={self.requested},buckets={self.buckets})"
+    def outputs(self) -> int:
+        """The buckets of the wider line."""
+        return self.window.size
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:
         """One bucket of the wider line for each value."""
@@ -90,14 +87,6 @@ class SquareWave(Construction):
     def law(self, value: int) -> dict[Hashable, Fraction]:
         """The exact law of the report."""
         return self.window.law(value)
-
-    def pack(self, reports: Reports) -> bytes:
-        """The reports, without gaps."""
-        return pack_integers(reports, self.report_bits)
-
-    def unpack(self, data: bytes, count: int) -> Unsigned:
-        """The reports again, if there are exactly `count`, all of them on the line."""
-        return unpack_integers(data, count, self.report_bits, self.window.size)
 
     def tally(self, reports: Reports) -> Tally:
         """How often each bucket of the wider line was reported."""

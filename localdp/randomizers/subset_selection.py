@@ -23,12 +23,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from math import comb, log2
+from typing import ClassVar
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.parts.construction import Construction
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.packing import Unsigned, bits_below, pack_integers, unpack_integers
 from localdp.randomizers.parts.pure_protocol import Support
@@ -66,6 +68,7 @@ def _total_variance(support: Support, inputs: int) -> Fraction:
 class SubsetSelection(Construction):
     """Reports a set of `size` inputs, which contains the true one more often than any other."""
 
+    name: ClassVar[str] = "subset-selection"
     requested: Epsilon
     inputs: int  # d
     size: int | None = None  # w; the best one if not given
@@ -96,11 +99,6 @@ class SubsetSelection(Construction):
     def report_bits(self) -> int:
         """Size of one packed report: a bitmap of whole bytes, or the items if that is shorter."""
         return min(8 * self._bitmap_bytes, self._items_bits)
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return f"subset-selection(epsilon={self.requested},inputs={self.inputs},size={self._size})"
 
     @property
     def support(self) -> Support:

@@ -30,8 +30,9 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.randomizers.definition import Construction, DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Tally, Values
 from localdp.randomizers.one_bit import flip_threshold
+from localdp.randomizers.parts.construction import Construction
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
 from localdp.randomizers.parts.pure_protocol import Support
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
@@ -92,11 +93,6 @@ class UnaryEncoding(Construction):
     def report_bits(self) -> int:
         """Size of one packed report, in whole bytes."""
         return 8 * self._report_bytes
-
-    @property
-    def canonical(self) -> str:
-        """Name and parameters as text."""
-        return f"{self.name}(epsilon={self.requested},inputs={self.inputs})"
 
     @property
     def draw_cost(self) -> DrawCost:

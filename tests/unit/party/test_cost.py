@@ -15,7 +15,7 @@ from localdp.party.cost_of_shares import share_work
 from localdp.queries import VectorQuery
 from localdp.queries.asked import query_of
 from localdp.queries.nodes import Node
-from localdp.randomizers.definition import Construction
+from localdp.randomizers.parts.construction import Construction
 from localdp.randomizers.priv_unit import PrivUnit
 from localdp.randomizers.registry import ENTRIES, Entry
 from localdp.randomizers.unary import OptimizedUnaryEncoding
