@@ -77,7 +77,8 @@ def details(error: errors.LocalDpError) -> tuple[grpc.StatusCode, str, tuple[tup
     kind = _entry(error)
     info = any_pb2.Any()
     info.Pack(error_details_pb2.ErrorInfo(reason=reason(kind), domain=DOMAIN))
-    message = str(error)[:_LONGEST_MESSAGE]
+    line = str(error).partition("\n")[0].rstrip(":")  # what points into the caller's text stays here
+    message = line[:_LONGEST_MESSAGE]
     status = status_pb2.Status(code=CODES[kind].value[0], message=message, details=[info])
     return CODES[kind], message, ((DETAILS_KEY, status.SerializeToString()),)
 

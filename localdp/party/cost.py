@@ -32,8 +32,8 @@ _CHARGE_KILOBYTE_SECONDS = 20e-6  # a query that was read is known, and written 
 _CHARGE_INDEX_SECONDS = 3e-9
 _CHARGE_SPLIT_SECONDS = 40e-9
 _DECODE_SECONDS = 0.15e-3
-_DECODE_BYTE_SECONDS = 6e-6
-_LARGEST_DECODED = 1 << 16  # bytes; what is longer is refused, or is not a tree
+_DECODE_BYTE_SECONDS = 12e-6
+_LARGEST_DECODED = 1 << 15  # bytes; a longer text has no more words that are allowed, or is no text
 _SKIMMED_BYTE_SECONDS = 0.1e-6
 
 
@@ -105,5 +105,5 @@ def sampling_work(columns: int) -> Work:
 
 def decode_seconds(message_bytes: int) -> float:
     """Reading a message of so many bytes, and predicting what it costs."""
-    tree = min(message_bytes, _LARGEST_DECODED) * _DECODE_BYTE_SECONDS
-    return _DECODE_SECONDS + tree + message_bytes * _SKIMMED_BYTE_SECONDS
+    text = min(message_bytes, _LARGEST_DECODED) * _DECODE_BYTE_SECONDS
+    return _DECODE_SECONDS + text + message_bytes * _SKIMMED_BYTE_SECONDS
