@@ -127,8 +127,8 @@ def collection_from_wire(message: collection_pb2.Collection) -> Collection:
 def _query(text: str) -> str:
     """The text of a query, as it came: short enough to be parsed by whoever evaluates it, and fit to be shown."""
     require_text(text)
-    if not text.translate(_LINES).isprintable():
-        raise QueryRefused("a query is printable text")
+    if not text or not text.translate(_LINES).isprintable():
+        raise QueryRefused("a query is printable text, and not empty")
     return text
 
 

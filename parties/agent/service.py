@@ -302,10 +302,8 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
     def _undelivered(self, collection: Collection, cohort: Cohort, caller: str) -> list[str]:
         """The servers that have not acknowledged the shares that the party would make."""
         self._party.granted_shares(collection, cohort, caller)
-        kept, name = self._kept, collection.digest
-        return [
-            one for one in collection.servers if kept is None or not kept.is_delivered(name, cohort, one)
-        ]
+        kept, name, servers = self._kept, collection.digest, collection.servers
+        return [one for one in servers if kept is None or not kept.is_delivered(name, cohort, one)]
 
     def _would_report(self, asked: Request, cohort: Cohort, caller: str) -> Epsilon:
         """The price of reports, if `_reporting` would answer."""
@@ -321,14 +319,15 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
     def _randomized(self, call: Call, request: pb.RandomizeRequest) -> tuple[Request, WorkPlan]:
         """What is asked of whom, and how it will be answered."""
         asked, cohort = codec.request_from_wire(request)
-        people = cohort.stop - cohort.start  # before a split: who is in its part takes memory to find out
-        call.about(asked.digest(asked.query), people, asked.randomizer.epsilon, asked.query)
+        people, cost = (
+            cohort.stop - cohort.start,
+            asked.randomizer.epsilon,
+        )  # before a split: it takes memory
+        call.about(asked.digest(asked.query), people, cost, asked.query)
         epoch = self._party.epoch
         plan = randomize_plan(asked, cohort, epoch.records.schema, self._limits, sampled=epoch.samples)
-        text = asked.question(
-            epoch.records.schema
-        ).text  # by which the ledger knows it, however it was written
-        call.about(asked.digest(text), people, asked.randomizer.epsilon, text)
+        text = asked.question(epoch.records.schema).text  # by which the ledger knows it
+        call.about(asked.digest(text), people, cost, text)
         self._recall(self._party.name_of(asked))
         return asked, plan
 

@@ -34,6 +34,7 @@ from tests.support.federations import collection_of, parties_of, people, share_s
 
 SECRET = 471_100_815
 CANARY = "zebra-canary"
+ONE = Epsilon.requested(1)
 KEY = b"a key that nobody shall ever see"
 CANARIES = (str(SECRET), f"{SECRET:_}", CANARY, KEY.hex(), KEY.decode(), "4711")
 SCHEMA = Schema(
@@ -135,6 +136,19 @@ def test_no_canary_of_a_record_or_a_key_is_in_any_line_or_metric(ledger: type[Me
     written = stream.getvalue() + observer.exposition()
     assert len(lines(stream)) == 11
     assert not [canary for canary in CANARIES if canary in written]
+
+
+def test_a_line_names_a_request_as_the_ledger_does_however_it_was_written() -> None:
+    ledger, holder = (
+        MemoryLedger(9, Epsilon.requested(3)),
+        Party("north", RECORDS, KEY, MemoryLedger(9, ONE)),
+    )
+    with logged() as stream:
+        agent, _ = agent_of(ledger)
+        assert asyncio.run(asked(agent, 1, "(65)<=age")) == 9
+    request = Request((1).to_bytes(16, "big"), "65 <= age", OneBitRandomizer(ONE))
+    line = lines(stream)[0]
+    assert (line["query"], line["request"]) == ("65 <= age", holder.name_of(request)[:8].hex())
 
 
 def test_a_line_says_who_asked_what_of_how_many_and_how_it_ended() -> None:
