@@ -57,6 +57,7 @@ BUDGET_SECONDS = 20e-9  # for each person whose budget is looked at
 # Of one connection; further calls wait at their caller, and their messages take no memory here.
 SERVER_OPTIONS = (("grpc.max_concurrent_streams", 64),)
 
+_Contribution = pb.ContributeRequest | pb.ContributeSealedRequest
 _Made = TypeVar("_Made")
 _Result = TypeVar("_Result")
 
@@ -319,10 +320,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
     def _randomized(self, call: Call, request: pb.RandomizeRequest) -> tuple[Request, WorkPlan]:
         """What is asked of whom, and how it will be answered."""
         asked, cohort = codec.request_from_wire(request)
-        people, cost = (
-            cohort.stop - cohort.start,
-            asked.randomizer.epsilon,
-        )  # before a split: it takes memory
+        cost, people = asked.randomizer.epsilon, cohort.stop - cohort.start  # who is in a split is not looked up
         call.about(asked.digest(asked.query), people, cost, asked.query)
         epoch = self._party.epoch
         plan = randomize_plan(asked, cohort, epoch.records.schema, self._limits, sampled=epoch.samples)
@@ -332,11 +330,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         return asked, plan
 
     def _collected(
-        self,
-        call: Call,
-        request: pb.ContributeRequest | pb.ContributeSealedRequest,
-        *,
-        sealed: bool = False,
+        self, call: Call, request: _Contribution, *, sealed: bool = False
     ) -> tuple[Collection, WorkPlan]:
         """What is collected from whom, by share servers that the party knows, and how it will be answered."""
         collection = codec.collection_from_wire(request.collection)

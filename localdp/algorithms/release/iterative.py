@@ -44,7 +44,7 @@ MOST_ENTRIES = 1 << 24  # of the table of queries and cells
 
 
 @dataclass(frozen=True, slots=True)
-class Construction:
+class Constructed:
     """Where a construction ended."""
 
     state: Guess  # the last guess
@@ -54,16 +54,16 @@ class Construction:
 
 def construct(
     side: Side, rows: Floats, update: DatabaseUpdate, alpha: float, most_updates: int, state: Guess = None
-) -> Construction:
+) -> Constructed:
     """Algorithm 8: correct the mistakes that the side points at, until none of 3 alpha / 4 is left."""
     guess = update.start(rows.shape[1]) if state is None else state
     for done in range(most_updates):
         answers = update.answers(guess, rows)
         mistake = side.furthest(answers)
         if abs(mistake.value - answers[mistake.place]) < 3 * alpha / 4:
-            return Construction(guess, done, True)
+            return Constructed(guess, done, True)
         guess = update.update(guess, rows[mistake.place], mistake.value, alpha / 2)
-    return Construction(guess, most_updates, False)
+    return Constructed(guess, most_updates, False)
 
 
 class AnsweredSide:
@@ -142,7 +142,7 @@ class IterativeConstruction(Learner):
             result = construct(AnsweredSide(values), known, self.update, self.alpha, left, state)
             state, updates = result.state, updates + result.updates
         misfit = np.abs(values - self.update.answers(state, rows)).max()
-        self._finish(universe, rows, Construction(state, updates, bool(misfit < 3 * self.alpha / 4)))
+        self._finish(universe, rows, Constructed(state, updates, bool(misfit < 3 * self.alpha / 4)))
 
     def fit_curator(self, curator: SelectingCurator) -> Self:
         """Construct with a curator's private selection in place of an oracle's answers."""
@@ -175,7 +175,7 @@ class IterativeConstruction(Learner):
             return self.most_updates
         return max(1, self.update.bound(self.alpha / 2, rows))
 
-    def _finish(self, universe: Universe, rows: Floats, result: Construction) -> None:
+    def _finish(self, universe: Universe, rows: Floats, result: Constructed) -> None:
         self.answers_ = self.update.answers(result.state, rows)
         self.distribution_ = Distribution(universe, self.update.distribution(result.state))
         self.updates_, self.converged_ = result.updates, result.converged
