@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +29,7 @@ from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.marginals import parity_masks
 from localdp.randomizers.parts.walsh import parity, walsh_hadamard
+from localdp.randomness.source import Numbers
 from localdp.sharing.encoding import Encoding
 
 GRID = 1 << 16  # resolution on which a number between 0 and 1, or between -1 and 1, is encoded
@@ -63,13 +63,13 @@ def encoded(query: Query, records: Records) -> Integers:
     return encoding_of(query).rows(measured(query, records))
 
 
-def measured(query: Query, records: Records) -> NDArray[np.unsignedinteger[Any]]:
+def measured(query: Query, records: Records) -> NDArray[np.unsignedinteger]:
     """What the rows of entries are made of, as short as it is for every record: the number of a category, or the rows."""
     narrow = encoding_of(query).narrow
     if isinstance(query, StatisticalQuery):
         return query.encode(records, encoding_of(query).bound)[:, None].astype(narrow)
     values = query.evaluate(records)
-    entries: NDArray[Any]
+    entries: Numbers
     match query.kind:
         case "category":
             entries = values[:, None]

@@ -9,14 +9,15 @@ Checked for every kind of node in tests/unit/queries/test_silence.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, TypeVar, assert_never
+from typing import TypeVar, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.domains import CategoryDomain, Records, Schema
+from localdp.domains.columns import ColumnArray
 from localdp.errors import QueryRefused
 from localdp.queries.comparing import compare_numbers, real_values
 from localdp.queries.scalars import (
@@ -40,11 +41,12 @@ from localdp.queries.scalars import (
     UnitDecisionList,
 )
 from localdp.queries.selecting import looked_up, selected
+from localdp.randomness.source import Integers
 
 T = TypeVar("T", np.bool_, np.float64)
 
 
-def evaluate(expression: Scalar, records: Records) -> NDArray[Any]:
+def evaluate(expression: Scalar, records: Records) -> ColumnArray:
     """One truth value, or one double, for each person; possibly a read-only view of a column."""
     match expression:
         case Clip():
@@ -89,7 +91,7 @@ def condition(expression: Condition, records: Records) -> NDArray[np.bool_]:
             assert_never(expression)
 
 
-def _fold(join: Callable[..., Any], operands: tuple[Condition, ...], records: Records) -> NDArray[np.bool_]:
+def _fold(join: np.ufunc, operands: tuple[Condition, ...], records: Records) -> NDArray[np.bool_]:
     first, *rest = operands
     result = condition(first, records).copy()  # what is folded in place must not be a column
     for operand in rest:
@@ -97,7 +99,7 @@ def _fold(join: Callable[..., Any], operands: tuple[Condition, ...], records: Re
     return result
 
 
-def _decided(rules: tuple[tuple[Condition, Any], ...], result: NDArray[T], records: Records) -> NDArray[T]:
+def _decided(rules: Sequence[tuple[Condition, Scalar]], result: NDArray[T], records: Records) -> NDArray[T]:
     """The result, replaced where a rule holds: from the last rule to the first, which wins."""
     for when, value in reversed(rules):
         result = selected(condition(when, records), evaluate(value, records), result)
@@ -127,7 +129,7 @@ def _category(operand: Operand, schema: Schema) -> CategoryDomain | None:
     return domain if isinstance(domain, CategoryDomain) else None
 
 
-def _codes(operand: Operand, domain: CategoryDomain, records: Records) -> Any:
+def _codes(operand: Operand, domain: CategoryDomain, records: Records) -> Integers | int:
     match operand:
         case Column(name):
             return records.column(name)

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from types import UnionType
 from typing import Any, cast
 
 from localdp.queries.expressions import (
@@ -165,7 +166,7 @@ class _Parser(ScalarParser):
     def _ball(self) -> BallVector:
         return cast(BallVector, self._one_of(BallVector, f"this {VECTORS}"))
 
-    def _one_of(self, nodes: Any, otherwise: str) -> Expression:
+    def _one_of(self, nodes: UnionType | type, otherwise: str) -> Expression:
         start = self._token
         found = self._any()
         fits = isinstance(found, nodes)

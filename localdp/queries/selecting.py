@@ -15,7 +15,7 @@ beside the functions that it is said of: broken twins with one of the above put 
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ def selected(mask: NDArray[np.bool_], then: NDArray[T], otherwise: NDArray[T]) -
     return result
 
 
-def looked_up(table: NDArray[W], places: NDArray[Any]) -> NDArray[W]:
+def looked_up(table: NDArray[W], places: NDArray[np.integer]) -> NDArray[W]:
     """table[places], for places of the table."""
     bits = (PIECE_BYTES // table.itemsize).bit_length() - 1
     if len(table) <= 1 << bits:

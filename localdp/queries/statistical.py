@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.domains import Records, Schema
+from localdp.domains.columns import ColumnArray
 from localdp.errors import InvalidParameter, QueryRefused
 from localdp.queries.checking import kind_of
 from localdp.queries.evaluate import evaluate
@@ -51,7 +52,7 @@ class StatisticalQuery:
         """The query that a text means on a schema."""
         return cls(parse(text), schema)
 
-    def evaluate(self, records: Records) -> NDArray[Any]:
+    def evaluate(self, records: Records) -> ColumnArray:
         """phi of each person: booleans for a bit, doubles in [0, 1] for a unit query."""
         if records.schema != self.schema:
             raise QueryRefused("the records are of another schema than the query")

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,7 +139,7 @@ def _nearest(vectors: Floats, centres: tuple[Point, ...]) -> Integers:
     return number.astype(np.int64)
 
 
-def _small(most: int) -> np.dtype[np.unsignedinteger[Any]]:
+def _small(most: int) -> np.dtype[np.unsignedinteger]:
     """The shortest whole numbers that hold so many."""
     return np.min_scalar_type(most)
 

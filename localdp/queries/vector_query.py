@@ -21,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.domains import Records, Schema
+from localdp.domains.columns import ColumnArray
 from localdp.errors import InvalidParameter, QueryRefused
 from localdp.queries.expressions import BallVector, Categorical, Expression, Parities, Vector, columns_of
 from localdp.queries.kinds import BallType, CodeType, CubeType, ParitiesType, SeveralType
@@ -93,20 +93,20 @@ class VectorQuery:
             raise InvalidParameter(f"a query of kind {self.kind} has no parities")
         return self.expression
 
-    def evaluate(self, records: Records) -> NDArray[Any]:
+    def evaluate(self, records: Records) -> ColumnArray:
         """Each person's value: a number, a row of doubles, or a word.
 
         The bits of a word are the conditions, the first one lowest, and then the label.
         """
         if self.kind in ("cube", "ball"):
-            values: NDArray[Any] = np.empty((records.people, self.length))
+            values: ColumnArray = np.empty((records.people, self.length))
         else:
             values = np.empty(records.people, np.int64)
         for part, block in self.blocks(records):
             values[part] = block
         return values
 
-    def blocks(self, records: Records) -> Iterator[tuple[slice, NDArray[Any]]]:
+    def blocks(self, records: Records) -> Iterator[tuple[slice, ColumnArray]]:
         """The values of some people after the others, so that no more than these take memory at a time."""
         if records.schema != self.schema:
             raise QueryRefused("the records are of another schema than the query")
@@ -115,7 +115,7 @@ class VectorQuery:
             stop = min(start + step, records.people)
             yield slice(start, stop), self._values(records.slice(start, stop))
 
-    def _values(self, records: Records) -> NDArray[Any]:
+    def _values(self, records: Records) -> ColumnArray:
         match self.expression:
             case Vector():
                 return cube(self.expression, records).T
