@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from localdp.oracles.definition import Answer, StatisticalQueryOracle, VectorAns
 from localdp.queries.asked import Asked, AskedVector, checked_round, checked_vectors
 
 AnyAnswer = Answer | VectorAnswer
+Row: TypeAlias = dict[str, Any]  # an answer as plain data
 
 
 @dataclass(slots=True)
@@ -29,12 +30,12 @@ class Transcript:
 
     rounds: list[tuple[AnyAnswer, ...]] = field(default_factory=list)
 
-    def to_data(self) -> list[list[dict[str, Any]]]:
+    def to_data(self) -> list[list[Row]]:
         """As lists and numbers, for JSON."""
         return [[_plain(answer) for answer in answers] for answers in self.rounds]
 
     @classmethod
-    def from_data(cls, data: Iterable[Iterable[dict[str, Any]]]) -> Transcript:
+    def from_data(cls, data: Iterable[Iterable[Row]]) -> Transcript:
         """The transcript again."""
         try:
             return cls([tuple(_answer(row) for row in answers) for answers in data])
@@ -42,14 +43,14 @@ class Transcript:
             raise InvalidParameter("this is not a transcript") from error
 
 
-def _plain(answer: AnyAnswer) -> dict[str, Any]:
+def _plain(answer: AnyAnswer) -> Row:
     return {
         name: value.tolist() if isinstance(value, np.ndarray) else value
         for name, value in asdict(answer).items()
     }
 
 
-def _answer(row: dict[str, Any]) -> AnyAnswer:
+def _answer(row: Row) -> AnyAnswer:
     if "values" not in row:
         return Answer(**row)
     arrays = ("values", "variance_empirical", "variance_population")
