@@ -10,7 +10,6 @@ Checked, against Python's own integers as the reference, in tests/unit/randomize
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.parts.unpacking import can_spread, spread_fields
 
-Unsigned = NDArray[np.unsignedinteger[Any]]
+Unsigned = NDArray[np.unsignedinteger]
 
 LARGEST_WIDTH = 64
 _NARROW_BITS = 7
@@ -27,7 +26,7 @@ _GROUP = 8  # eight values of any width fill whole bytes
 _WORDS = {8: ">u1", 16: ">u2", 32: ">u4", 64: ">u8"}
 
 
-def unsigned_type(bits: int) -> np.dtype[np.unsignedinteger[Any]]:
+def unsigned_type(bits: int) -> np.dtype[np.unsignedinteger]:
     """The smallest unsigned integer type that holds this many bits."""
     _require_width(bits)
     return np.dtype(f"u{next(size for size in (1, 2, 4, 8) if bits <= 8 * size)}")
@@ -43,7 +42,7 @@ def packed_size(count: int, bits: int) -> int:
     return -(-count * bits // 8)
 
 
-def pack_integers(values: NDArray[Any], bits: int) -> bytes:
+def pack_integers(values: NDArray[np.bool_ | np.integer], bits: int) -> bytes:
     """The values, each as `bits` bits."""
     unsigned = _as_unsigned(values, bits)
     if bits == 1:
@@ -137,7 +136,7 @@ def _in_columns(values: Unsigned, size: int) -> Unsigned:
     return np.ascontiguousarray(padded.reshape(-1, size).T)
 
 
-def _as_unsigned(values: NDArray[Any], bits: int) -> Unsigned:
+def _as_unsigned(values: NDArray[np.bool_ | np.integer], bits: int) -> Unsigned:
     kind = unsigned_type(bits)
     if values.ndim != 1 or values.dtype.kind not in "bui":
         raise InvalidParameter("what is packed is a list of integers")

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from localdp.errors import InvalidParameter
 from localdp.estimation.isotonic import monotone_cdf
@@ -78,7 +78,7 @@ class RangeEstimates:
         return int(np.searchsorted(monotone_cdf(self.prefix[1:]), level))
 
 
-def _places(bounds: ArrayLike) -> NDArray[Any]:
+def _places(bounds: ArrayLike) -> Integers:
     places = np.atleast_1d(np.asarray(bounds))
     if places.ndim != 1 or places.dtype.kind not in "ui":
         raise InvalidParameter("the ends of ranges are integers")

@@ -8,13 +8,11 @@ Checked against `numpy.sort` in tests/unit/randomizers/parts/test_sorting_networ
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 
-def sort_columns(table: NDArray[Any]) -> None:
+def sort_columns(table: NDArray[np.number]) -> None:
     """Sort every column of a contiguous table, in place; its height is a power of two."""
     height, columns = table.shape
     width = 2
@@ -29,7 +27,7 @@ def sort_columns(table: NDArray[Any]) -> None:
         width *= 2
 
 
-def _compare(low: NDArray[Any], high: NDArray[Any]) -> None:
+def _compare(low: NDArray[np.number], high: NDArray[np.number]) -> None:
     smaller = np.minimum(low, high)
     np.maximum(low, high, out=high)
     low[...] = smaller

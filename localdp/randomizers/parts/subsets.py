@@ -27,7 +27,7 @@ sample in tests/unit/randomizers/parts/test_subsets_from_a_stream.py.
 from collections.abc import Iterator
 from functools import lru_cache
 from math import isqrt
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,9 @@ Picks = NDArray[np.uint16]
 Bitmaps = NDArray[np.uint8]
 
 
-def drawn_items(truth: NDArray[Any], kept: Bits, inputs: int, size: int, source: RandomSource) -> Unsigned:
+def drawn_items(
+    truth: NDArray[np.integer], kept: Bits, inputs: int, size: int, source: RandomSource
+) -> Unsigned:
     """For each person a sorted set of `size` items, with the truth in it exactly for those who keep it."""
     chosen = np.empty((len(truth), size), unsigned_type(bits_below(inputs)))
     if _fills(source, inputs):
@@ -66,7 +68,9 @@ def drawn_items(truth: NDArray[Any], kept: Bits, inputs: int, size: int, source:
     return chosen
 
 
-def drawn_bitmaps(truth: NDArray[Any], kept: Bits, inputs: int, size: int, source: RandomSource) -> Bitmaps:
+def drawn_bitmaps(
+    truth: NDArray[np.integer], kept: Bits, inputs: int, size: int, source: RandomSource
+) -> Bitmaps:
     """The same sets as rows of bits, each padded with zeros to whole bytes."""
     bitmaps = np.empty((len(truth), -(-inputs // 8)), np.uint8)
     for part, marks in _drawn(truth, kept, inputs, size, source):
@@ -75,7 +79,7 @@ def drawn_bitmaps(truth: NDArray[Any], kept: Bits, inputs: int, size: int, sourc
 
 
 def _drawn(
-    truth: NDArray[Any], kept: Bits, inputs: int, size: int, source: RandomSource
+    truth: NDArray[np.integer], kept: Bits, inputs: int, size: int, source: RandomSource
 ) -> Iterator[tuple[slice, Bits]]:
     """The marks of the sets, a column for each item, of some people after others."""
     if _fills(source, inputs):
@@ -105,7 +109,7 @@ def _parts(people: int, inputs: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, people, step))
 
 
-def _filled(truth: NDArray[Any], kept: Bits, inputs: int, size: int, source: StreamSource) -> Bits:
+def _filled(truth: NDArray[np.integer], kept: Bits, inputs: int, size: int, source: StreamSource) -> Bits:
     """Marks of one set for each person, from a stream."""
     wanted = size + 1 - kept.astype(np.int64)  # with x, which is marked until the end
     words, lacking = _unfilled(truth, wanted, _odds(inputs, size), inputs, source)
@@ -116,7 +120,7 @@ def _filled(truth: NDArray[Any], kept: Bits, inputs: int, size: int, source: Str
 
 
 def _unfilled(
-    truth: NDArray[Any], wanted: Integers, odds: tuple[int, int], inputs: int, source: StreamSource
+    truth: NDArray[np.integer], wanted: Integers, odds: tuple[int, int], inputs: int, source: StreamSource
 ) -> tuple[Words, Integers]:
     """Independent items and the truth, no more than each person wants, and how many are lacking."""
     words = _independent(truth, odds, inputs, source)
@@ -137,7 +141,9 @@ def _odds(inputs: int, size: int) -> tuple[int, int]:
     return (most << bits) // inputs, bits
 
 
-def _independent(truth: NDArray[Any], odds: tuple[int, int], inputs: int, source: StreamSource) -> Words:
+def _independent(
+    truth: NDArray[np.integer], odds: tuple[int, int], inputs: int, source: StreamSource
+) -> Words:
     """Rows of bits that are one with probability m / 2**k, and one for the truth; clean beyond the inputs."""
     (numerator, bits), width = odds, -(-inputs // 64)
     words: Words = np.zeros((len(truth), width), np.uint64)
@@ -241,7 +247,7 @@ def _exchange_items(items: Picks, one: Picks, fixed: int) -> None:
     items += gap * moved.astype(np.uint16)
 
 
-def _exchange(marks: Bits, column: NDArray[Any], fixed: int) -> None:
+def _exchange(marks: Bits, column: NDArray[np.integer], fixed: int) -> None:
     """Exchange, for each person, a column with a fixed one."""
     people = np.arange(len(marks))
     held = marks[people, column]
@@ -250,7 +256,7 @@ def _exchange(marks: Bits, column: NDArray[Any], fixed: int) -> None:
     marks[:, fixed] = held
 
 
-def _marked(marks: Bits, size: int, kind: np.dtype[Any]) -> Unsigned:
+def _marked(marks: Bits, size: int, kind: np.dtype[np.unsignedinteger]) -> Unsigned:
     """The marked columns of each row, in increasing order; every row has `size` of them."""
     # A type that holds every column may forget the higher bits of the places in the whole: they cancel.
     items: Unsigned = np.flatnonzero(marks).reshape(len(marks), size).astype(kind)
@@ -264,7 +270,7 @@ def _packed(marks: Bits) -> Bitmaps:
     return np.packbits(marks, axis=1)
 
 
-def bitmaps_of(reports: NDArray[Any], inputs: int) -> Bitmaps:
+def bitmaps_of(reports: NDArray[np.integer], inputs: int) -> Bitmaps:
     """Sets of items as rows of bits, each padded with zeros to whole bytes."""
     bitmaps = np.empty((len(reports), -(-inputs // 8)), np.uint8)
     for part in _parts(len(reports), inputs):

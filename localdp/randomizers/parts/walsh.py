@@ -10,7 +10,7 @@ Checked against the matrix itself in tests/unit/randomizers/test_hadamard.py.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from localdp.errors import InvalidParameter
 from localdp.randomness.source import Bits, Integers
 
+_Number = TypeVar("_Number", np.int64, np.float64)
 _BLOCK = 1 << 14  # entries that are worked on at a time: they stay in the cache
 
 
-def parity(words: NDArray[Any]) -> Bits:
+def parity(words: NDArray[np.integer]) -> Bits:
     """Whether each (non-negative) word has an odd number of ones."""
     odd: Bits = (np.bitwise_count(words) & np.uint8(1)).view(np.bool_)
     return odd
@@ -39,7 +40,7 @@ def walsh_hadamard(values: Integers) -> Integers:
     return rows.reshape(length)
 
 
-def transform_columns(matrix: NDArray[Any]) -> None:
+def transform_columns(matrix: NDArray[_Number]) -> None:
     """The transform of every column, in place; the matrix is contiguous and its height a power of two."""
     height, width = matrix.shape
     half = 1
@@ -58,7 +59,7 @@ def _transform_block(row: Integers) -> None:
     folded[...] = turned.T
 
 
-def _cross(low: Integers, high: Integers) -> None:
+def _cross(low: NDArray[_Number], high: NDArray[_Number]) -> None:
     difference = low - high
     low += high
     high[...] = difference
