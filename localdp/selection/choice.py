@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
@@ -67,11 +66,11 @@ class Choice:
             parts.append(f"{_named(better)} has {gain} less variance, but {better.excluded}")
         return "; ".join(parts)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """The table of candidates, as plain data."""
         return [self._row(candidate) for candidate in self.candidates]
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, object]:
         """Everything, as plain data."""
         return {
             "chosen": self.randomizer.canonical,
@@ -84,7 +83,7 @@ class Choice:
             "candidates": self.rows(),
         }
 
-    def _row(self, candidate: Candidate) -> dict[str, Any]:
+    def _row(self, candidate: Candidate) -> dict[str, object]:
         head = {
             "name": candidate.family,
             "parameters": candidate.parameters,
