@@ -15,7 +15,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import grpc
 from google.protobuf.message import Message
@@ -33,10 +33,10 @@ from parties import codec
 from parties.identity import Identity
 from parties.quoting import quote, told_if_any
 from parties.receiving import Reception
-from parties.repeating import Patience, Persistence, UnaryCall, answers, outcomes
+from parties.repeating import Patience, Persistence, Stub, UnaryCall, answers, outcomes
 from parties.serving import open_channel
 from parties.status import error_of
-from parties.wire.v1 import oracle_pb2, oracle_pb2_grpc
+from parties.wire.v1 import cohort_pb2, collection_pb2, oracle_pb2, oracle_pb2_grpc, share_server_pb2
 
 MOST_CALLS = 256
 CALL_SECONDS = 60.0
@@ -103,7 +103,7 @@ class Channels:
             channel.close()
 
 
-def _common_schema(described: Sequence[Any]) -> Schema:
+def _common_schema(described: Sequence[oracle_pb2.DescribeResponse]) -> Schema:
     schemas = [codec.schema_from_wire(party.schema) for party in described]
     for party, schema in zip(described, schemas, strict=True):
         if schema != schemas[0]:
@@ -114,7 +114,7 @@ def _common_schema(described: Sequence[Any]) -> Schema:
     return schemas[0]
 
 
-def _contributor(described: Any, peer: Reachable) -> Contributor:
+def _contributor(described: oracle_pb2.DescribeResponse, peer: Reachable) -> Contributor:
     if described.name != peer.name:
         raise InvalidParameter(f"party {peer.name} calls itself otherwise")
     if not 0 < len(described.name) <= LONGEST_NAME or described.people > MOST_PEOPLE_OF_A_PARTY:
@@ -129,11 +129,13 @@ def _steps(told: oracle_pb2.BudgetsResponse | None, people: int) -> tuple[Step, 
     return None
 
 
-def _contribution(collection: Any, part: Cohort) -> oracle_pb2.ContributeRequest:
+def _contribution(collection: collection_pb2.Collection, part: Cohort) -> oracle_pb2.ContributeRequest:
     return oracle_pb2.ContributeRequest(collection=collection, cohort=codec.cohort_to_wire(part))
 
 
-def _sealed_contribution(collection: Any, part: Cohort) -> oracle_pb2.ContributeSealedRequest:
+def _sealed_contribution(
+    collection: collection_pb2.Collection, part: Cohort
+) -> oracle_pb2.ContributeSealedRequest:
     return oracle_pb2.ContributeSealedRequest(collection=collection, cohort=codec.cohort_to_wire(part))
 
 
@@ -227,7 +229,9 @@ class RemoteParties:
         told = answers(calls, self._timeout, self._channels.persistence)
         return [_steps(one, party.people) for one, party in zip(told, self.contributors, strict=True)]
 
-    def sealed(self, collection: Collection, cohort: Cohort) -> Iterator[Any]:
+    def sealed(
+        self, collection: Collection, cohort: Cohort
+    ) -> Iterator[oracle_pb2.ContributeSealedResponse]:
         """The shares of a cohort, sealed to the share servers, for somebody who carries them there."""
         message, parts = codec.collection_to_wire(collection), self._parts(cohort)
         self._require_granted(parts, lambda part: _sealed_contribution(message, part))
@@ -240,7 +244,13 @@ class RemoteParties:
             except grpc.RpcError as failure:
                 raise error_of(failure, self._name(number)) from None
 
-    def _require_asked(self, number: int, collection: Collection, asked: Any, upload: Any) -> None:
+    def _require_asked(
+        self,
+        number: int,
+        collection: Collection,
+        asked: cohort_pb2.Cohort,
+        upload: share_server_pb2.UploadSealedRequest,
+    ) -> None:
         """Refuse sealed shares of anybody but the people that a party was asked about: it could fill others' places."""
         told, place = upload.cohort, (collection.digest, self.contributors[number].name)
         inside = asked.start <= told.start <= told.stop <= asked.stop and told.split == asked.split
@@ -278,10 +288,10 @@ class RemoteParties:
         method = self._stubs[number].Contribute
         return UnaryCall(self._name(number), lambda seconds: method.future(request, timeout=seconds))
 
-    def _stub(self, number: int) -> Any:
+    def _stub(self, number: int) -> Stub:
         return oracle_pb2_grpc.LocalRandomizerOracleServiceStub(self._channels.channels[number])
 
-    def _introduced(self, may_miss: bool) -> list[Any]:
+    def _introduced(self, may_miss: bool) -> list[oracle_pb2.DescribeResponse]:
         """What each says of itself; whoever stays away is left out from here on, if that may be."""
         calls = [self._description(number) for number in range(len(self._channels.peers))]
         if not may_miss:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import grpc
 
@@ -24,6 +24,7 @@ from localdp.sharing.collection import operator_of
 from parties import codec
 from parties.coordinator import MOST_CALLS
 from parties.identity import Identity
+from parties.repeating import Begun, Stub
 from parties.serving import open_aio_channel
 from parties.status import error_of, reason
 from parties.wire.v1 import oracle_pb2_grpc
@@ -112,7 +113,7 @@ async def ask(
     """The tally of one party's reports: all that were asked for, each well formed, or an error, perhaps gRPC's."""
     assert isinstance(request.randomizer, TalliedRandomizer)
     seconds = max(0.0, until - asyncio.get_running_loop().time())
-    stub: Any = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
+    stub: Stub = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
     call = stub.Randomize(codec.request_to_wire(request, cohort), timeout=seconds)
     try:
         return await _tally(call, request.randomizer, people)
@@ -120,7 +121,7 @@ async def ask(
         call.cancel()
 
 
-async def _tally(call: Any, randomizer: TalliedRandomizer, expected: int) -> Tally:
+async def _tally(call: Begun, randomizer: TalliedRandomizer, expected: int) -> Tally:
     wrong = MalformedReport("a party sent another number of reports than it was asked for")
     merged: Tally | None = None
     async for message in call:

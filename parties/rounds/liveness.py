@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -20,7 +19,7 @@ from localdp.errors import LocalDpError, Unreachable
 from parties import codec
 from parties.coordinator import Peer
 from parties.identity import Identity
-from parties.repeating import Persistence
+from parties.repeating import Persistence, Stub
 from parties.rounds.asking import Channels, fan_out, reason_of
 from parties.rounds.plan import Headcount
 from parties.rounds.roster import Enrolled, Roster, SchemaDiffers, schema_digest
@@ -104,10 +103,10 @@ async def _standing(parties: Sequence[Enrolled], identity: Identity | None) -> l
 
 async def _introductions(
     peers: Sequence[Peer], identity: Identity | None
-) -> list[tuple[Any, Schema] | LocalDpError]:
+) -> list[tuple[oracle_pb2.DescribeResponse, Schema] | LocalDpError]:
     async with Channels(identity) as channels:
 
-        async def introduce(peer: Peer, until: float) -> tuple[Any, Schema]:
+        async def introduce(peer: Peer, until: float) -> tuple[oracle_pb2.DescribeResponse, Schema]:
             channel = channels.to(peer.name, peer.address)
             return await Persistence().result_of(lambda: _introduced(channel, until), until)
 
@@ -115,11 +114,13 @@ async def _introductions(
         return await fan_out(peers, introduce, deadline, named=lambda peer: f"party {peer.name}")
 
 
-async def _introduced(channel: grpc.aio.Channel, until: float) -> tuple[Any, Schema]:
+async def _introduced(
+    channel: grpc.aio.Channel, until: float
+) -> tuple[oracle_pb2.DescribeResponse, Schema]:
     """What a party that serves says of itself, and its schema."""
     seconds = min(LIVENESS_SECONDS, max(0.0, until - asyncio.get_running_loop().time()))
-    health: Any = health_pb2_grpc.HealthStub(channel)
-    oracle: Any = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
+    health: Stub = health_pb2_grpc.HealthStub(channel)
+    oracle: Stub = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
     answer = await health.Check(health_pb2.HealthCheckRequest(), timeout=seconds)
     if answer.status != health_pb2.HealthCheckResponse.SERVING:
         raise NotServing("a party is up but does not serve")
