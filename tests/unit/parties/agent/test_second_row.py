@@ -24,6 +24,7 @@ from localdp.domains import Records
 from localdp.party.cost import sampling_work
 from localdp.party.epoch import Epoch
 from localdp.party.party import Party
+from localdp.queries.asked import query_of
 from localdp.queries.statistical import StatisticalQuery
 from parties import codec
 from parties.agent.config import load_config
@@ -113,7 +114,8 @@ def operations(table: Records, job: Callable[[], object]) -> list[str]:
 
 def work(party: Party, cohort: Cohort) -> list[str]:
     """What is done for reports of a cohort, and for its shares."""
-    StatisticalQuery.parse.cache_clear()  # each agent is the first of its process
+    for cached in (StatisticalQuery.parse, query_of):
+        cached.cache_clear()  # each agent is the first of its process
     draw = party.charged(request(1, QUERY), cohort)
     share = party.shared(collection_of([party], query=QUERY), cohort)
     jobs: list[Callable[[], object]] = [lambda: draw(cohort), lambda: share.inputs(cohort)]
