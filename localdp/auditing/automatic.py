@@ -1,6 +1,6 @@
 """An exact audit where it is small enough, else an exact one of a few inputs, else a sampled one.
 
-Checked in tests/unit/auditing/test_catalogue.py.
+Checked in tests/unit/auditing/test_automatic.py.
 """
 
 from __future__ import annotations

@@ -142,13 +142,21 @@ ENTRIES = (
     ),
     Entry("local-hashing", OptimalLocalHashing, 6, lambda e, _: OptimalLocalHashing(e), _fingerprints),
     Entry("finite-channel", FiniteChannel, 3, _channel),
-    Entry("count-mean-sketch", CountMeanSketch, 4, lambda e, _: CountMeanSketch(e, 2, 4), _fingerprints),
+    Entry(
+        "count-mean-sketch",
+        CountMeanSketch,
+        4,
+        lambda e, _: CountMeanSketch(e, 2, 4),
+        _fingerprints,
+        others=(lambda e: CountMeanSketch(e, 2, 4, hash_seed=7),),
+    ),
     Entry(
         "hadamard-count-mean-sketch",
         HadamardCountMeanSketch,
         4,
         lambda e, _: HadamardCountMeanSketch(e, 2, 4),
         _fingerprints,
+        others=(lambda e: HadamardCountMeanSketch(e, 2, 4, hash_seed=7),),
     ),
     Entry(
         "basic-rappor",
@@ -156,7 +164,14 @@ ENTRIES = (
         3,
         lambda e, size: BasicRappor(symmetric_rounds(_permanent(e), e), size),
     ),
-    Entry("bloom-rappor", BloomRappor, 3, _bloom, _fingerprints),
+    Entry(
+        "bloom-rappor",
+        BloomRappor,
+        3,
+        _bloom,
+        _fingerprints,
+        others=(lambda e: BloomRappor(symmetric_rounds(_permanent(e), e), 3, 1, cohorts=2, hash_seed=7),),
+    ),
     Entry(
         "memoised-symmetric-unary",
         MemoisedUnary,

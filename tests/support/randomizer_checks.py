@@ -14,11 +14,14 @@ import pytest
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.auditing.drawing import FixedSeedSource, packed_report, report_key, stated_law, values_of
 from localdp.errors import InvalidParameter, LocalDpError, MalformedReport
+from localdp.randomizers.input_kinds import Input
 from localdp.randomness.enumerating import enumerate_law
 from localdp.randomness.hazmat import SeededSource
 from localdp.randomness.lanes import LanedSource
 from localdp.randomness.source import RandomSource
+from tests.support.randomizer_inputs import some_values, wrong_values
 
 Law = dict[Hashable, Fraction]
 Key = Callable[[Any], Hashable]
@@ -27,19 +30,19 @@ KEY = bytes(range(32))
 TIGHT_NANONATS = 1000  # a randomizer wastes at most 1e-6 nat of what was requested
 
 
-def report_key(report: Any) -> Hashable:
-    """One report as the key that `law` uses: an integer, or a tuple of integers."""
-    array = np.asarray(report)
-    return int(array) if array.ndim == 0 else tuple(int(part) for part in array.ravel())
-
-
-def _inputs(randomizer: Any, chosen: Iterable[int] | None) -> Iterable[int]:
+def _inputs(randomizer: Any, chosen: Iterable[Input] | None) -> Iterable[Any]:
     return range(randomizer.inputs) if chosen is None else chosen
 
 
-def sampled_law(randomizer: Any, value: int, key: Key = report_key) -> Law:
-    """The exact law of the real sampler, over every coin."""
-    return enumerate_law(lambda source: key(randomizer.randomize(np.array([value]), source)[0]))
+def sampled_law(randomizer: Any, value: Input, key: Key = report_key, seed: int | None = None) -> Law:
+    """The exact law of the real sampler, over every coin but those of a public seed."""
+    values = values_of(randomizer, value)
+    return enumerate_law(lambda source: key(randomizer.randomize(values, seeded(source, seed))[0]))
+
+
+def seeded(source: RandomSource, seed: int | None) -> RandomSource:
+    """The source, with its public words held fixed."""
+    return source if seed is None else FixedSeedSource(source, seed)
 
 
 def largest_ratio(laws: Iterable[Law]) -> Fraction:
@@ -54,17 +57,23 @@ def largest_ratio(laws: Iterable[Law]) -> Fraction:
     return worst
 
 
-def check_exact_law(randomizer: Any, inputs: Iterable[int] | None = None, key: Key = report_key) -> None:
+def check_exact_law(
+    randomizer: Any,
+    inputs: Iterable[Input] | None = None,
+    key: Key = report_key,
+    seed: int | None = None,
+) -> None:
     """The sampler has the law that `law` states, of mass 1, and exactly the epsilon that is claimed.
 
     `inputs` must contain a pair that attains the epsilon; all inputs unless told.  `key` turns one report into the key
-    of `law`.
+    of `law`.  A public seed is held fixed, and the law is that of the rest.
     """
-    laws = {value: sampled_law(randomizer, value, key) for value in _inputs(randomizer, inputs)}
+    laws = {value: sampled_law(randomizer, value, key, seed) for value in _inputs(randomizer, inputs)}
     for value, law in laws.items():
         assert sum(law.values()) == 1
-        stated = {output: mass for output, mass in randomizer.law(value).items() if mass}
-        assert law == stated, f"the sampler does not have the stated law at input {value}"
+        assert law == stated_law(randomizer, value, seed), (
+            f"the sampler does not have the stated law at input {value}"
+        )
     check_epsilon(randomizer, largest_ratio(laws.values()))
 
 
@@ -77,31 +86,29 @@ def check_epsilon(randomizer: Any, ratio: Fraction) -> None:
         assert requested.nanonats - randomizer.epsilon.nanonats <= TIGHT_NANONATS
 
 
-def expected_estimate(randomizer: Any, value: int, power: int = 1) -> NDArray[np.float64]:
+def expected_estimate(randomizer: Any, value: Input, power: int = 1) -> NDArray[np.float64]:
     """The exact-law expectation of the estimate (or of its square) from one packed, unpacked and tallied report."""
 
-    def packed_report(source: RandomSource) -> bytes:
-        packed: bytes = randomizer.pack(randomizer.randomize(np.array([value]), source))
-        return packed
-
     expectation: NDArray[np.float64] = np.zeros(1)
-    for packed, mass in enumerate_law(packed_report).items():
+    for packed, mass in enumerate_law(lambda source: packed_report(randomizer, value, source)).items():
         estimate = randomizer.estimate(randomizer.tally(randomizer.unpack(packed, 1)))
         values = np.atleast_1d(estimate.values if hasattr(estimate, "values") else estimate.value)
         expectation = expectation + float(mass) * values**power
     return expectation
 
 
-def true_estimate(randomizer: Any, value: int) -> NDArray[np.float64]:
+def true_estimate(randomizer: Any, value: Any) -> NDArray[np.float64]:
     """What one person's estimate must be on average: the indicator of the input, or its place on the grid."""
     if hasattr(randomizer, "resolution"):
-        return np.array([value / randomizer.resolution])
+        return np.ravel(values_of(randomizer, value) / randomizer.resolution)
     truth: NDArray[np.float64] = np.zeros(randomizer.inputs)
     truth[value] = 1.0
     return truth
 
 
-def check_unbiased(randomizer: Any, inputs: Iterable[int] | None = None, tolerance: float = 1e-12) -> None:
+def check_unbiased(
+    randomizer: Any, inputs: Iterable[Input] | None = None, tolerance: float = 1e-12
+) -> None:
     """The estimate from one report is right on average, for every input: so it is for every population."""
     for value in _inputs(randomizer, inputs):
         bias = expected_estimate(randomizer, value) - true_estimate(randomizer, value)
@@ -121,19 +128,17 @@ def check_variance(randomizer: Any, inputs: Iterable[int] | None = None, relativ
 
 
 def check_people_independent(
-    randomizer: Any, values: Sequence[int] = (0, 1), key: Key = report_key
+    randomizer: Any, values: Sequence[Input] = (0, 1), key: Key = report_key, seed: int | None = None
 ) -> None:
-    """The joint law of several people's reports is the product of theirs: no coin is shared."""
-    joint = enumerate_law(lambda source: tuple(map(key, randomizer.randomize(np.array(values), source))))
+    """The joint law of several people's reports is the product of theirs: no coin is shared, but for a public seed."""
+    together = np.concatenate([values_of(randomizer, value) for value in values])
+    joint = enumerate_law(
+        lambda source: tuple(map(key, randomizer.randomize(together, seeded(source, seed))))
+    )
     product: dict[tuple[Hashable, ...], Fraction] = {(): Fraction(1)}
-    for law in (sampled_law(randomizer, value, key) for value in values):
+    for law in (sampled_law(randomizer, value, key, seed) for value in values):
         product = {(*p, w): a * b for p, a in product.items() for w, b in law.items()}
     assert joint == product, "the reports of different people are not independent"
-
-
-def some_values(randomizer: Any, count: int, seed: int = 0) -> NDArray[np.int64]:
-    """Inputs of the randomizer, spread over all of them."""
-    return np.random.default_rng(seed).integers(0, randomizer.inputs, count)
 
 
 def some_reports(randomizer: Any, count: int, seed: int = 0) -> NDArray[Any]:
@@ -168,7 +173,8 @@ def check_lanes(randomizer: Any, people: int = 60) -> None:
     for chosen in (np.array([3]), np.arange(10, 20), np.array([41, 2, 7, 58, people - 1])):
         part = randomizer.randomize(values[chosen], LanedSource(KEY, chosen))
         assert (part == full[chosen]).all(), "a report depends on who else is asked"
-    changed = np.where(np.arange(people) % 2, values, (values + 1) % randomizer.inputs)
+    changed = values.copy()
+    changed[::2] = some_values(randomizer, people, seed=1)[::2]
     others = randomizer.randomize(changed, LanedSource(KEY, range(people)))
     assert (others[1::2] == full[1::2]).all(), "a report depends on the values of others"
 
@@ -189,10 +195,10 @@ def check_tally_merges(randomizer: Any, people: int = 200) -> None:
 
 
 def check_refuses_inputs(randomizer: Any) -> None:
-    """An input below 0 or past the last one is refused."""
-    for value in (-1, randomizer.inputs):
+    """An input past either end is refused."""
+    for values in wrong_values(randomizer):
         with pytest.raises(InvalidParameter):
-            randomizer.randomize(np.array([0, value]), SeededSource(0))
+            randomizer.randomize(values, SeededSource(0))
 
 
 def assert_caught(check: Callable[[Any], None], *twins: Any) -> None:

@@ -6,62 +6,15 @@ from hypothesis import strategies as st
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, LocalDpError
-from localdp.randomizers.coordinate_sampling import CoordinateSampling
-from localdp.randomizers.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from localdp.randomizers.definition import LocalRandomizer
-from localdp.randomizers.finite_channel import FiniteChannel
-from localdp.randomizers.haar import HaarRanges
-from localdp.randomizers.hadamard import HadamardResponse
-from localdp.randomizers.hierarchy import HierarchicalRanges
-from localdp.randomizers.hybrid import HybridRandomizer
-from localdp.randomizers.k_ary import KaryRandomizedResponse
-from localdp.randomizers.local_hashing import OptimalLocalHashing
 from localdp.randomizers.local_laplace import LocalDiscreteLaplace
-from localdp.randomizers.marginals import HadamardMarginals
-from localdp.randomizers.memoised import memoised_optimized_unary, memoised_symmetric_unary
-from localdp.randomizers.memoised_hashing import MemoisedHashing
-from localdp.randomizers.one_bit import OneBitRandomizer
-from localdp.randomizers.piecewise import PiecewiseRandomizer
-from localdp.randomizers.priv_unit import PrivUnit
-from localdp.randomizers.projective_geometry import ProjectiveGeometryResponse
-from localdp.randomizers.rappor import BasicRappor, BloomRappor, published_rounds
-from localdp.randomizers.recursive_hadamard import RecursiveHadamardResponse
-from localdp.randomizers.square_wave import SquareWave
-from localdp.randomizers.subset_selection import SubsetSelection
-from localdp.randomizers.unary import OptimizedUnaryEncoding, SymmetricUnaryEncoding
+from localdp.randomizers.registry import ENTRIES
 from parties.randomizer_codec import randomizer_from_wire, randomizer_to_wire
 from parties.wire.v1 import randomizer_pb2 as pb
 
-ONE, TWO = Epsilon.requested(1), Epsilon.requested(2)
-ROUNDS = published_rounds("0.5", "0.5", "0.75")
+ONE = Epsilon.requested(1)
 EVERY_KIND: list[LocalRandomizer] = [
-    OneBitRandomizer(ONE, 1 << 16),
-    KaryRandomizedResponse(ONE, 16),
-    SubsetSelection(ONE, 64),
-    OptimizedUnaryEncoding(ONE, 100),
-    SymmetricUnaryEncoding(ONE, 100),
-    HadamardResponse(ONE, 100),
-    RecursiveHadamardResponse(TWO, 100, 2),
-    ProjectiveGeometryResponse(ONE, 100),
-    OptimalLocalHashing(ONE),
-    FiniteChannel(((3, 1), (1, 3))),
-    PiecewiseRandomizer(ONE, 64, 8),
-    HybridRandomizer(ONE, 64, 8),
-    LocalDiscreteLaplace(ONE, 16),
-    CoordinateSampling(ONE, 10, 64),
-    PrivUnit(ONE, 5),
-    SquareWave(ONE, 64),
-    HaarRanges(ONE, 64),
-    HierarchicalRanges(ONE, 64, 4),
-    HadamardMarginals(ONE, 8, 2),
-    HadamardMarginals(ONE, 8, 2, labelled=True),
-    BasicRappor(ROUNDS, 10),
-    BloomRappor(ROUNDS, 32, 2, 4, 7),
-    CountMeanSketch(ONE, 8, 64, 3),
-    HadamardCountMeanSketch(ONE, 8, 64, 3),
-    memoised_optimized_unary(TWO, ONE, 10),
-    memoised_symmetric_unary(TWO, ONE, 10),
-    MemoisedHashing(ONE, TWO),
+    randomizer for entry in ENTRIES for randomizer in (*entry.examples(ONE), entry.made(ONE, 100))
 ]
 
 
@@ -78,6 +31,26 @@ def test_both_ends_have_the_same_randomizer(randomizer: LocalRandomizer) -> None
 def test_every_kind_of_the_contract_is_covered() -> None:
     kinds = {randomizer_to_wire(randomizer).WhichOneof("kind") for randomizer in EVERY_KIND}
     assert kinds == {field.name for field in pb.Randomizer.DESCRIPTOR.oneofs_by_name["kind"].fields}
+
+
+def test_every_field_of_every_message_is_filled() -> None:
+    """Else one that the codec loses, and that has a default, would not be missed."""
+    filled = {
+        (message.DESCRIPTOR.name, field.name)
+        for randomizer in EVERY_KIND
+        for _, message in randomizer_to_wire(randomizer).ListFields()
+        for field, _ in message.ListFields()
+    }
+    messages = [kind.message_type for kind in pb.Randomizer.DESCRIPTOR.oneofs_by_name["kind"].fields]
+    assert filled == {(kind.name, field.name) for kind in messages if kind for field in kind.fields}
+
+
+def test_a_class_that_is_in_no_row_has_no_form_on_the_wire() -> None:
+    class Louder(LocalDiscreteLaplace):
+        """Somebody's own."""
+
+    with pytest.raises(InvalidParameter, match="no form on the wire"):
+        randomizer_to_wire(Louder(ONE, 4))
 
 
 @pytest.mark.parametrize(

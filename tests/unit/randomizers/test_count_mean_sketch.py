@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.auditing.drawing import report_key
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from localdp.randomness.enumerating import enumerate_law
 from localdp.randomness.hazmat import SeededSource
 from localdp.randomness.lanes import LanedSource
 from tests.support.broken_twins import EpsilonDoubled, ItemKept
-from tests.support.randomizer_checks import KEY, assert_caught, check_exact_law, report_key
+from tests.support.randomizer_checks import KEY, assert_caught, check_exact_law
 
 EPSILONS = ["0.01", "0.5", "1", "2", "4", "10"]
 ITEMS = range(6)

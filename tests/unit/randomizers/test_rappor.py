@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.auditing.drawing import report_key
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.rappor import (
     LARGEST_WIDTH,
@@ -35,7 +36,6 @@ from tests.support.randomizer_checks import (
     check_unbiased,
     check_variance,
     largest_ratio,
-    report_key,
 )
 
 PUBLISHED = published_rounds("1/2", "1/2", "3/4")
