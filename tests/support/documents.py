@@ -40,6 +40,10 @@ EXEMPT = {
         "$ localdp --install-completion",
     ): "tests/integration/test_completion.py does it",
     ("docs/howto-own-data.md", "$ localdp agent init"): "docs/tutorial.md does it step by step",
+    (
+        "docs/howto-own-randomizer.md",
+        "make protos",
+    ): "of a changed checkout: tests/integration/test_own_randomizer.py",
     ("docs/keys.md", "localdp keys rotate"): "docs/agents.md does it",
     ("docs/keys.md", "localdp keys revoke"): "of a deployment: tests/integration/test_revocation.py",
     (
