@@ -21,14 +21,11 @@ from typing import Any
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.randomizers.definition import FrequencyRandomizer
-from localdp.randomizers.hadamard import HadamardResponse
-from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.local_hashing import OptimalLocalHashing, nearest_buckets
 from localdp.randomizers.parts.inputs import require_between
 from localdp.randomizers.projective_geometry import LARGEST_INPUTS, ProjectiveGeometryResponse, geometries
 from localdp.randomizers.recursive_hadamard import LARGEST_BITS, RecursiveHadamardResponse
-from localdp.randomizers.subset_selection import SubsetSelection
-from localdp.randomizers.unary import OptimizedUnaryEncoding
+from localdp.randomizers.registry import REGISTRY
 
 Randomizer = FrequencyRandomizer | OptimalLocalHashing
 
@@ -69,13 +66,20 @@ class Candidate:
 class Family:
     """A kind of frequency oracle: its members for given inputs, and what one of them costs."""
 
-    name: str
-    members: Callable[[Epsilon, int], Iterable[Any]]
+    name: str  # in the registry
     nanoseconds: Callable[
         [Any, int, int], float
     ]  # of a member, for these people and inputs, but for debiasing
+    several: Callable[[Epsilon, int], Iterable[Any]] | None = None  # None: there is one member
     parameters: Callable[[Any], str] = lambda _: ""
     public_bits: Callable[[Any], int] = lambda _: 0
+
+    def members(self, epsilon: Epsilon, inputs: int) -> Iterable[Any]:
+        """Those for so many inputs."""
+        if self.several is not None:
+            return self.several(epsilon, inputs)
+        alone: Any = REGISTRY[self.name].construction
+        return [alone(epsilon, inputs)]
 
     def candidate(self, member: Any, inputs: int, people: int, frequency: float) -> Candidate:
         """The member with its costs."""
@@ -128,44 +132,34 @@ def _geometry_nanoseconds(member: ProjectiveGeometryResponse, people: int, _: in
 
 # In the order of preference between equal errors: the simpler one first.
 FAMILIES = (
-    Family(
-        "k-ary",
-        lambda epsilon, inputs: [KaryRandomizedResponse(epsilon, inputs)],
-        lambda _, people, __: _READ * people,
-    ),
+    Family("k-ary", lambda _, people, __: _READ * people),
     Family(
         "subset-selection",
-        lambda epsilon, inputs: [SubsetSelection(epsilon, inputs)],
         lambda member, people, _: _ITEM_OF_A_SET * people * member.size,
-        lambda member: f"w={member.size}",
+        parameters=lambda member: f"w={member.size}",
     ),
     Family(
         "projective-geometry",
-        _geometry_members,
         _geometry_nanoseconds,
+        _geometry_members,
         lambda member: f"q={member.field_order} K={member.geometry.points}",
     ),
     Family(
         "recursive-hadamard",
-        _recursive_members,
         _recursive_nanoseconds,
+        _recursive_members,
         lambda member: f"b={member.private_bits}",
         lambda member: int(member.row_bits),
     ),
     Family(
         "hadamard",
-        lambda epsilon, inputs: [HadamardResponse(epsilon, inputs)],
         lambda member, people, _: _READ * people + _WALSH_STEP * _transform(member.order),
     ),
-    Family(
-        "optimized-unary",
-        lambda epsilon, inputs: [OptimizedUnaryEncoding(epsilon, inputs)],
-        lambda _, people, inputs: _BIT_OF_A_ROW * people * inputs,
-    ),
+    Family("optimized-unary", lambda _, people, inputs: _BIT_OF_A_ROW * people * inputs),
     Family(
         "local-hashing",
-        _hashing_members,
         lambda _, people, inputs: _HASHED_PAIR * people * inputs,
+        _hashing_members,
         lambda member: f"g={member.number}",
         lambda _: 64,
     ),

@@ -1,5 +1,6 @@
 """The registry: every construction has a row, every row a construction and a message, and names that agree."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.registry import ENTRIES, REGISTRY, Entry, entry_of
 from parties.wire.v1 import randomizer_pb2
+from tests.support.processes import ROOT
 from tests.unit.auditing.twins import EPSILON, NAMES, small
 
 NO_CONSTRUCTIONS = {"__init__", "definition", "input_kinds", "registry"}
@@ -40,6 +42,24 @@ def test_a_row_makes_its_own_class_and_a_class_travels_under_one_name() -> None:
     for entry in ENTRIES:
         assert {type(randomizer) for randomizer in entry.examples(EPSILON)} == {entry.construction}
     assert len({entry.wire for entry in ENTRIES}) == len({entry.construction for entry in ENTRIES})
+
+
+def by_class(source: str) -> list[str]:
+    """Where a text asks whether something is one of the constructions."""
+    names = "|".join(entry.construction.__name__ for entry in ENTRIES)
+    return re.findall(rf"isinstance\([^()]*,[^()]*\b(?:{names})\b|\bcase .*\b(?:{names})\(", source)
+
+
+def test_nobody_else_asks_for_the_class_of_a_randomizer() -> None:
+    asking = [
+        path
+        for room in ("localdp", "parties")
+        for path in (ROOT / room).rglob("*.py")
+        if path.parent.name != "randomizers" and by_class(path.read_text())
+    ]
+    assert not asking
+    assert by_class("if isinstance(randomizer, PrivUnit):") and by_class("        case PrivUnit():")
+    assert by_class("isinstance(one, OneBitRandomizer | PrivUnit)") and not by_class("PrivUnit(epsilon, 3)")
 
 
 def test_names_are_those_of_the_canonical_texts() -> None:
