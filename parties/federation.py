@@ -16,11 +16,9 @@ Checked in tests/unit/parties/test_federation.py and, with processes, in tests/i
 
 from __future__ import annotations
 
-import tempfile
 import warnings
 import weakref
-from collections.abc import Container, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
@@ -33,13 +31,14 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import LARGEST_LIMIT_NANONATS, Ledger
-from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, LocalDpError, Unreachable
 from localdp.experiments.keyring import Keyring
 from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.local import LocalOracle
 from localdp.oracles.plans import Plan
 from localdp.queries.asked import Asked, AskedVector
+from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource
 from parties.addresses import State, require_replaceable, state_if_any, write_state
 from parties.federated.budgets import Budgets, by_amount, by_step
@@ -54,14 +53,13 @@ from parties.federated.places import (
     in_this_process,
     running,
 )
+from parties.federated.quorum import quorum_reports
 from parties.federated.tables import SchemaLike, records_of
 from parties.federated.views import LedgerOfSome, Some, SpendingOfSome
 from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, WatchedReports, WatchedShares
 from parties.identity import Identity, load_identity
 from parties.rounds.partial import RoundResult
 from parties.rounds.plan import Quorum
-from parties.rounds.roster import Enrolled, schema_digest
-from parties.rounds.round import Rounds, one_bit_for
 from parties.status import reason
 from parties.view.journal import journal_rounds
 
@@ -194,16 +192,22 @@ class Federation:
     ) -> StatisticalQueryOracle:
         """The statistical-query oracle of a trust model (`parties.federated.models` lists models and options).
 
-        Every round costs each person `epsilon`, in nats, until their budgets are spent.
+        Every round costs each person `epsilon`, in nats, until their budgets are spent.  In the local model
+        `quorum=0.7` does without whoever is slow or gone, if so many of the people answer each request within
+        `deadline_seconds`; a `journal` keeps what was not finished.
         """
         self._require_open()
+        number, spent = next(self._numbers), None if epsilon is None else Epsilon.requested(epsilon)
+        if "quorum" in options:
+            source = self._keyring.source("federation", str(number), model, "analyst")
+            some = self._quorum_oracle(model, spent, source, **options)
+            return WatchedOracle(some, self.events, model, self, len(self._place.contributors))
         self._require_everybody()
         if model == "shuffled" and not self._place.shuffles:
             raise InvalidParameter(
                 "the shuffler mixes the reports of all of its parties: ask the whole federation, or use the local model"
             )
-        number = next(self._numbers)
-        place, spent = self._place, None if epsilon is None else Epsilon.requested(epsilon)
+        place = self._place
         reports = WatchedReports(place.lr, place.contributors, self.events, self._spending, model)
         shares = None if place.share_servers is None else WatchedShares(place.share_servers, self._spending)
 
@@ -276,17 +280,13 @@ class Federation:
         Only of parties that are processes of their own.  With a journal a round that was cut off goes on where it stopped.
         """
         self._require_open()
-        if not self._place.agents:
-            raise InvalidParameter("parties in this process are never late: use oracle, or processes=True")
         spent, wanted = Epsilon.requested(epsilon), Quorum.of_text(quorum)
+        reports = quorum_reports(self._place, self._spending, wanted, deadline_seconds, journal)
         people = self.people + sum(count or 0 for count in self.away.values())
         self.events.tell(Event("round started", "local", (query,), people))
         try:
-            # In a thread of its own: a notebook has an event loop in this one.
-            with ThreadPoolExecutor(1) as thread:
-                result = thread.submit(
-                    self._ask_round, query, spent, wanted, deadline_seconds, journal
-                ).result()
+            LocalOracle(reports, spent, KeystreamSource.from_system()).answer([query])
+            result = reports.results[-1]
         except LocalDpError as error:
             why = reason(type(error)).lower()
             self.events.tell(Event("round failed", "local", (query,), people, reason=why))
@@ -345,37 +345,24 @@ class Federation:
                 "federation.of(federation.parties), or federation.round with a quorum, or connect again later"
             )
 
-    def _ask_round(
-        self, query: str, epsilon: Epsilon, quorum: Quorum, seconds: float, journal: str | Path | None
-    ) -> RoundResult:
-        with tempfile.TemporaryDirectory() as directory:
-            rounds = Rounds(Path(journal or Path(directory) / "rounds"), self._place.identity)
-            try:
-                self._enrol(rounds)
-                randomizer = one_bit_for(query, epsilon, rounds.roster.schema)
-                open_round = rounds.unfinished(query, randomizer)
-                if open_round is not None:
-                    return rounds.resume(open_round.round_id, deadline_seconds=seconds, quorum=quorum)
-                result = rounds.ask(query, randomizer, deadline_seconds=seconds, quorum=quorum)
-                self._count(rounds.refusals, randomizer.epsilon)
-                return result
-            finally:
-                rounds.close()
-
-    def _enrol(self, rounds: Rounds) -> None:
-        """Everybody, also whoever is away by now: they are missing, and counted."""
-        schema = self.schema
-        for party, peer in zip(self._place.contributors, self._place.agents, strict=True):
-            known = Enrolled(party.name, peer.address, party.people, schema_digest(schema))
-            rounds.roster.enrol(known, schema)
-        rounds.enrol(self._place.away, self._place.stated)
-
-    def _count(self, missing: Container[str], epsilon: Epsilon) -> None:
-        """Those who answered a round have paid for it."""
-        sizes = [party.people for party in self._place.contributors]
-        for number, party in enumerate(self._place.contributors):
-            if party.name not in missing:
-                self._spending.add_part(number, Cohort(0, party.people), sizes, epsilon)
+    def _quorum_oracle(
+        self,
+        model: str,
+        epsilon: Epsilon | None,
+        source: RandomSource,
+        *,
+        quorum: str | float,
+        deadline_seconds: float = 60.0,
+        journal: str | Path | None = None,
+        **options: Any,
+    ) -> StatisticalQueryOracle:
+        """The local model without whoever is slow or gone, if a quorum answers every request by its deadline."""
+        if model != "local" or epsilon is None:
+            raise InvalidParameter('a quorum is of the local model: oracle("local", epsilon=1, quorum=0.7)')
+        reports = quorum_reports(
+            self._place, self._spending, Quorum.of_text(quorum), deadline_seconds, journal
+        )
+        return LocalOracle(reports, epsilon, source, **options)
 
 
 def _names(away: Mapping[str, int | None]) -> str:

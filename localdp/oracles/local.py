@@ -21,7 +21,7 @@ from localdp.cohorts import LARGEST_SPLIT, SEED_BYTES, Cohort, Split
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import Account, Answer, Cost, Rounds, VectorAnswer
-from localdp.oracles.lr import LROracle, tally_of
+from localdp.oracles.lr import LROracle, TallyOracle, tally_of
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.oracles.slots import (
     Slot,
@@ -48,7 +48,7 @@ class LocalOracle:
 
     def __init__(
         self,
-        reports: LROracle,
+        reports: LROracle | TallyOracle,
         epsilon: Epsilon,
         source: RandomSource,
         cohort: Cohort | None = None,

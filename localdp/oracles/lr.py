@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
@@ -55,8 +55,39 @@ class LROracle(Protocol):
         ...
 
 
-def tally_of(oracle: LROracle, request: Request, cohort: Cohort) -> Tally:
+@runtime_checkable
+class TallyOracle(Protocol):
+    """An LR oracle that gives the sums alone, perhaps of fewer people than were asked: some may be missing."""
+
+    @property
+    def schema(self) -> Schema:
+        """What the parties' records consist of."""
+        ...
+
+    @property
+    def people(self) -> int:
+        """How many people there are, over all parties."""
+        ...
+
+    @property
+    def by_row(self) -> bool:
+        """Whether what is numbered is rows, somewhere, of which one person may own several."""
+        ...
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes of reports received so far, as packed."""
+        ...
+
+    def tally(self, request: Request, cohort: Cohort) -> Tally:
+        """The sums of the reports of those of the cohort who answered."""
+        ...
+
+
+def tally_of(oracle: LROracle | TallyOracle, request: Request, cohort: Cohort) -> Tally:
     """Ask, and keep only the sums."""
+    if isinstance(oracle, TallyOracle):
+        return oracle.tally(request, cohort)
     randomizer = request.randomizer
     if not isinstance(randomizer, TalliedRandomizer):
         raise InvalidParameter(

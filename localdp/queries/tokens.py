@@ -23,7 +23,7 @@ from localdp.errors import QueryRefused
 from localdp.queries.nodes import MOST_DEPTH, MOST_DIGITS, MOST_NODES
 
 LONGEST_TEXT = 1 << 16
-MOST_OPERANDS = 3 * MOST_NODES  # numerator, denominator and column of each term
+MOST_OPERANDS = 4 * MOST_NODES  # a term of a linear form has three: numerator, denominator and column
 _OPERANDS = frozenset({"name", "number", "string"})
 _EXCERPT = 30  # characters shown on each side of a mistake
 

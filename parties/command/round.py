@@ -174,17 +174,20 @@ def _told(result: RoundResult) -> dict[str, Any]:
 
 def _asked(rounds: Rounds, options: RoundOptions) -> RoundResult:
     from localdp.accounting.epsilon import Epsilon
+    from localdp.oracles.local import LocalOracle
+    from localdp.randomness.keystream import KeystreamSource
     from parties.command.output import stderr_console
+    from parties.rounds.oracle import QuorumReports
     from parties.rounds.plan import Quorum
-    from parties.rounds.round import one_bit_for
+
+    def resuming(round_id: str) -> None:
+        stderr_console().print(f"going on with round {round_id}, which was not finished")
 
     seconds, quorum = seconds_of(options.deadline), Quorum.of_text(options.quorum, options.quorum_of)
-    randomizer = one_bit_for(options.query, Epsilon.requested(options.epsilon), rounds.roster.schema)
-    begun = rounds.unfinished(options.query, randomizer)
-    if begun is None:
-        return rounds.ask(options.query, randomizer, deadline_seconds=seconds, quorum=quorum)
-    stderr_console().print(f"going on with round {begun.round_id}, which was not finished")
-    return rounds.resume(begun.round_id, deadline_seconds=seconds, quorum=quorum)
+    reports = QuorumReports(rounds, quorum, seconds, resuming=resuming)
+    epsilon, source = Epsilon.requested(options.epsilon), KeystreamSource.from_system()
+    LocalOracle(reports, epsilon, source).answer([options.query])
+    return reports.results[-1]
 
 
 def result_data(result: RoundResult) -> dict[str, Any]:

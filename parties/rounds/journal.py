@@ -91,8 +91,10 @@ class Journal:
             rows = self._storage.file.execute(
                 "SELECT party, reports, sums FROM tallies WHERE round_id = ?", (plan.round_id,)
             ).fetchall()
+        randomizer = plan.randomizer
+        shape = randomizer.tally(randomizer.unpack(b"", 0)).sums.shape  # some sum up tables
         return {
-            party: Tally(plan.randomizer, reports, np.frombuffer(sums, "<i8").astype(np.int64))
+            party: Tally(randomizer, reports, np.frombuffer(sums, "<i8").astype(np.int64).reshape(shape))
             for party, reports, sums in rows
         }
 

@@ -115,10 +115,17 @@ class Rounds:
         quorum: Quorum = EVERYBODY,
         cohort: Cohort | None = None,
     ) -> RoundResult:
-        """A new round over everybody who is enrolled; nobody is asked where those who are there are no quorum."""
-        _require_seconds(deadline_seconds)
+        """A new round over everybody who is enrolled."""
         question = Question.asked(query, self.roster.schema, randomizer)  # or nobody is asked at all
-        request = Request(self._identifiers(), question.text, randomizer)
+        return self.begin(
+            Request(self._identifiers(), question.text, randomizer), quorum, deadline_seconds, cohort
+        )
+
+    def begin(
+        self, request: Request, quorum: Quorum, deadline_seconds: float, cohort: Cohort | None = None
+    ) -> RoundResult:
+        """The same for a request that is checked; nobody is asked where those who are there are no quorum."""
+        _require_seconds(deadline_seconds)
         plan = planned(request, cohort, quorum, self.roster.enrolled())
         _require_there(plan, self.away)
         self.journal.begin(plan)

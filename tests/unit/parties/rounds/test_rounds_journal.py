@@ -18,6 +18,7 @@ from localdp.randomizers.definition import LocalRandomizer, Tally
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.local_hashing import OptimalLocalHashing
 from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomizers.priv_unit import PrivUnit
 from parties.rounds.journal import Journal
 from parties.rounds.plan import Headcount, Plan, Quorum, in_words, planned
 from parties.rounds.roster import Enrolled
@@ -190,3 +191,12 @@ def test_a_quorum_is_a_fraction(fraction: str) -> None:
         Quorum.of_text(fraction)
     with pytest.raises(InvalidParameter):
         Quorum(Fraction(1, 2), "servers")
+
+
+def test_sums_come_back_in_the_shape_that_the_randomizer_adds_up(journal: Journal) -> None:
+    plan = plan_of(randomizer=PrivUnit(ONE, 3))
+    journal.begin(plan)
+    kept = plan.randomizer.tally(plan.randomizer.unpack(b"", 0))
+    assert kept.sums.ndim == 2
+    journal.record(plan.round_id, [("party-0", kept)])
+    assert journal.tallies(plan)["party-0"].sums.shape == kept.sums.shape

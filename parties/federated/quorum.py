@@ -1,0 +1,54 @@
+"""The parties of a federation as rounds with a quorum ask them: in a journal, and whoever is away is missing, and counted.
+
+Checked in tests/integration/test_quorum_oracle.py.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import weakref
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.errors import InvalidParameter
+from parties.federated.places import Place
+from parties.federated.watching import Spending
+from parties.rounds.oracle import QuorumReports, apart
+from parties.rounds.plan import Part, Quorum
+from parties.rounds.roster import Enrolled, schema_digest
+from parties.rounds.round import Rounds
+
+
+def quorum_reports(
+    place: Place, spending: Spending, quorum: Quorum, seconds: float, journal: str | Path | None
+) -> QuorumReports:
+    """What an oracle asks; without a journal of somebody's it has one for as long as it lives."""
+    if not place.agents:
+        raise InvalidParameter("parties in this process are never late: use oracle, or processes=True")
+    known = {party.name: number for number, party in enumerate(place.contributors)}
+    sizes = [party.people for party in place.contributors]
+
+    def heard(parts: Sequence[Part], cost: Epsilon) -> None:
+        """Those who answered a round have paid for it."""
+        for part in parts:
+            if part.party in known:
+                spending.add_part(known[part.party], part.cohort, sizes, cost)
+
+    stack = ExitStack()
+    directory = stack.enter_context(tempfile.TemporaryDirectory())
+    rounds = Rounds(Path(journal or Path(directory) / "rounds"), place.identity)
+    stack.callback(rounds.close)
+    reports = QuorumReports(rounds, quorum, seconds, by_row=place.lr.by_row, heard=heard)
+    weakref.finalize(reports, stack.close)
+    apart(lambda: _enrol(rounds, place))
+    return reports
+
+
+def _enrol(rounds: Rounds, place: Place) -> None:
+    """Everybody, also whoever is away by now: they are missing, and counted."""
+    schema = place.lr.schema
+    for party, peer in zip(place.contributors, place.agents, strict=True):
+        rounds.roster.enrol(Enrolled(party.name, peer.address, party.people, schema_digest(schema)), schema)
+    rounds.enrol(place.away, place.stated)
