@@ -17,7 +17,8 @@ from localdp.party.party import Party, Request
 from localdp.randomizers.definition import LocalRandomizer
 from parties import codec
 from parties.agent.service import SERVICE_NAME, AgentService
-from parties.rounds.asking import Channels, ask
+from parties.coordinator import Peer
+from parties.rounds.asking import ask
 from parties.serving import start_server
 from parties.wire.v1 import oracle_pb2_grpc
 
@@ -45,10 +46,8 @@ def stream_row(
     request, cohort = Request(bytes(16), query, randomizer), Cohort(0, people.people)
     with asyncio.Runner() as runner:
         server, port = runner.run(_started(_Repeating(party, {})))
-        channels = Channels()
-        channel = channels.to(
-            "party", f"127.0.0.1:{port}"
-        )  # one for all turns: connecting is not what is measured
+        # One for all turns: connecting is not what is measured.  It belongs to the loop on which it is opened.
+        channel = runner.run(_opened(Peer("party", f"127.0.0.1:{port}")))
         seconds = best_seconds(
             [
                 lambda: runner.run(_tallied(channel, request, cohort)),
@@ -56,7 +55,7 @@ def stream_row(
             ],
             TURNS,
         )
-        runner.run(channels.__aexit__())
+        runner.run(channel.close())
         runner.run(server.stop(0))
     rate = people.people / seconds[0] / 1e6
     target = None if least_share is None else 1 / least_share
@@ -65,6 +64,10 @@ def stream_row(
 
 async def _started(agent: AgentService) -> Any:
     return await start_server("127.0.0.1", 0, [(SERVICE_NAME, agent.register)])
+
+
+async def _opened(peer: Peer) -> grpc.aio.Channel:
+    return peer.open_aio(None)
 
 
 async def _tallied(channel: grpc.aio.Channel, request: Request, cohort: Cohort) -> None:

@@ -34,7 +34,7 @@ from parties.identity import Identity
 from parties.quoting import quote, told_if_any
 from parties.receiving import Reception
 from parties.repeating import Patience, Persistence, Stub, UnaryCall, answers, outcomes
-from parties.serving import open_channel
+from parties.serving import open_aio_channel, open_channel
 from parties.status import error_of
 from parties.wire.v1 import cohort_pb2, collection_pb2, oracle_pb2, oracle_pb2_grpc, share_server_pb2
 
@@ -68,6 +68,10 @@ class Peer:
     def open(self, identity: Identity | None) -> grpc.Channel:
         """Dial it, and with TLS nobody else."""
         return open_channel(self.address, identity, operator_of(self.name))
+
+    def open_aio(self, identity: Identity | None) -> grpc.aio.Channel:
+        """The same for a caller that lives on an event loop."""
+        return open_aio_channel(self.address, identity, operator_of(self.name))
 
 
 def _sized_windows(items: Sequence[_Item]) -> Iterator[list[_Item]]:

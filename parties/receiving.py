@@ -18,6 +18,27 @@ from localdp.errors import MalformedReport
 from parties.repeating import Begin, Persistence, Response
 
 
+class Expected:
+    """How many reports are still to come from somebody."""
+
+    def __init__(self, reports: int, peer: str) -> None:
+        self._left, self._peer = reports, peer
+
+    def take(self, message: Response) -> None:
+        """Count a message; refuse it at once if it is one too many or empty, because such a stream might have no end."""
+        self._left -= message.reports
+        if self._left < 0 or message.reports == 0:
+            raise self._wrong()
+
+    def require_none_left(self) -> None:
+        """Refuse a stream that ended early."""
+        if self._left:
+            raise self._wrong()
+
+    def _wrong(self) -> MalformedReport:
+        return MalformedReport(f"{self._peer} sent another number of reports than it was asked for")
+
+
 class Reception:
     """The messages of a stream that survives its connection."""
 
@@ -45,14 +66,12 @@ class Reception:
 
     def counted(self, expected: int, *, all_of_them: bool = True) -> Iterator[Response]:
         """The messages, of no more reports than are expected; nor of fewer, where all of them must come."""
-        wrong = MalformedReport(f"{self._peer} sent another number of reports than it was asked for")
+        left = Expected(expected, self._peer)
         for message in self.messages():
-            expected -= message.reports
-            if expected < 0 or message.reports == 0:
-                raise wrong  # at once: such a stream might have no end
+            left.take(message)
             yield message
-        if expected and all_of_them:
-            raise wrong
+        if all_of_them:
+            left.require_none_left()
 
     def _new(self) -> Iterator[Response]:
         """The messages of this stream that were not handed on before."""

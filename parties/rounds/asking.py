@@ -17,41 +17,19 @@ from typing import TypeVar
 import grpc
 
 from localdp.cohorts import Cohort
-from localdp.errors import DeadlineMissed, LocalDpError, MalformedReport
+from localdp.errors import DeadlineMissed, LocalDpError
 from localdp.party.party import Request
 from localdp.randomizers.definition import TalliedRandomizer, Tally, tally_packed
-from localdp.sharing.collection import operator_of
 from parties import codec
 from parties.coordinator import MOST_CALLS
-from parties.identity import Identity
+from parties.receiving import Expected
 from parties.repeating import Begun, Stub
-from parties.serving import open_aio_channel
 from parties.status import error_of, reason
 from parties.wire.v1 import oracle_pb2_grpc
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 Work = Callable[[_Item, float], Awaitable[_Result]]  # of an item, until a time of the event loop
-
-
-class Channels:
-    """One channel an address, opened when it is needed and closed together."""
-
-    def __init__(self, identity: Identity | None = None) -> None:
-        self._identity = identity
-        self._open: dict[tuple[str, str], grpc.aio.Channel] = {}
-
-    def to(self, name: str, address: str) -> grpc.aio.Channel:
-        """The channel to whoever has that name, at an address."""
-        if (name, address) not in self._open:
-            self._open[name, address] = open_aio_channel(address, self._identity, operator_of(name))
-        return self._open[name, address]
-
-    async def __aenter__(self) -> Channels:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await asyncio.gather(*(channel.close() for channel in self._open.values()))
 
 
 async def fan_out(
@@ -121,16 +99,10 @@ async def ask(
         call.cancel()
 
 
-async def _tally(call: Begun, randomizer: TalliedRandomizer, expected: int) -> Tally:
-    wrong = MalformedReport("a party sent another number of reports than it was asked for")
-    merged: Tally | None = None
+async def _tally(call: Begun, randomizer: TalliedRandomizer, people: int) -> Tally:
+    merged, expected = randomizer.tally(randomizer.unpack(b"", 0)), Expected(people, "a party")
     async for message in call:
-        expected -= message.reports
-        if expected < 0 or message.reports == 0:
-            raise wrong  # at once: such a stream might have no end
-        tally = tally_packed(randomizer, message.packed, message.reports)
-        merged = tally if merged is None else merged.merge(tally)
-    if expected:
-        raise wrong
-    # Of a random part of the people a small party may have nobody.
-    return merged or randomizer.tally(randomizer.unpack(b"", 0))
+        expected.take(message)
+        merged = merged.merge(tally_packed(randomizer, message.packed, message.reports))
+    expected.require_none_left()
+    return merged  # of a random part of the people a small party may have nobody

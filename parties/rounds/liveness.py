@@ -20,7 +20,7 @@ from parties import codec
 from parties.coordinator import Peer
 from parties.identity import Identity
 from parties.repeating import Persistence, Stub
-from parties.rounds.asking import Channels, fan_out, reason_of
+from parties.rounds.asking import fan_out, reason_of
 from parties.rounds.plan import Headcount
 from parties.rounds.roster import Enrolled, Roster, SchemaDiffers, schema_digest
 from parties.wire.v1 import oracle_pb2, oracle_pb2_grpc
@@ -91,27 +91,22 @@ def standing(roster: Roster, identity: Identity | None = None) -> Mapping[str, s
 
 
 async def _standing(parties: Sequence[Enrolled], identity: Identity | None) -> list[LocalDpError | None]:
-    async with Channels(identity) as channels:
+    async def check(party: Enrolled, until: float) -> None:
+        async with Peer(party.name, party.address).open_aio(identity) as channel:
+            await require_live(channel, party.name, party.schema_digest, until)
 
-        async def check(party: Enrolled, until: float) -> None:
-            await require_live(
-                channels.to(party.name, party.address), party.name, party.schema_digest, until
-            )
-
-        return await fan_out(parties, check, asyncio.get_running_loop().time() + ENROL_SECONDS)
+    return await fan_out(parties, check, asyncio.get_running_loop().time() + ENROL_SECONDS)
 
 
 async def _introductions(
     peers: Sequence[Peer], identity: Identity | None
 ) -> list[tuple[oracle_pb2.DescribeResponse, Schema] | LocalDpError]:
-    async with Channels(identity) as channels:
-
-        async def introduce(peer: Peer, until: float) -> tuple[oracle_pb2.DescribeResponse, Schema]:
-            channel = channels.to(peer.name, peer.address)
+    async def introduce(peer: Peer, until: float) -> tuple[oracle_pb2.DescribeResponse, Schema]:
+        async with peer.open_aio(identity) as channel:
             return await Persistence().result_of(lambda: _introduced(channel, until), until)
 
-        deadline = asyncio.get_running_loop().time() + ENROL_SECONDS
-        return await fan_out(peers, introduce, deadline, named=lambda peer: f"party {peer.name}")
+    deadline = asyncio.get_running_loop().time() + ENROL_SECONDS
+    return await fan_out(peers, introduce, deadline, named=lambda peer: f"party {peer.name}")
 
 
 async def _introduced(

@@ -33,7 +33,7 @@ from localdp.randomizers.one_bit import OneBitRandomizer
 from parties.coordinator import Peer
 from parties.identity import Identity
 from parties.repeating import Patience, Persistence
-from parties.rounds.asking import Channels, ask, fan_out, reason_of
+from parties.rounds.asking import ask, fan_out, reason_of
 from parties.rounds.journal import Journal, missing_by_reason
 from parties.rounds.liveness import enrolling, require_live
 from parties.rounds.partial import RoundResult
@@ -187,10 +187,9 @@ class _Fan:
         """Ask until all have answered or the time is over; returns why whoever is missing is missing."""
         deadline = asyncio.get_running_loop().time() + seconds
         writer = asyncio.create_task(self._write())
-        async with Channels(self._rounds._identity) as self._channels:
-            outcomes = await fan_out(parts, self._one, deadline, named=lambda part: f"party {part.party}")
-            await self._received.put(None)
-            await writer
+        outcomes = await fan_out(parts, self._one, deadline, named=lambda part: f"party {part.party}")
+        await self._received.put(None)
+        await writer
         return {
             part.party: outcome
             for part, outcome in zip(parts, outcomes, strict=True)
@@ -208,10 +207,11 @@ class _Fan:
         return True
 
     async def _answered(self, part: Part, until: float) -> Tally:
-        channel = self._channels.to(part.party, self._addresses[part.party])
-        await require_live(channel, part.party, self._plan.schema_digest, until)
-        self._rounds._step("asking")
-        return await ask(channel, self._plan.request, part.cohort, part.people, until)
+        peer = Peer(part.party, self._addresses[part.party])
+        async with peer.open_aio(self._rounds._identity) as channel:
+            await require_live(channel, part.party, self._plan.schema_digest, until)
+            self._rounds._step("asking")
+            return await ask(channel, self._plan.request, part.cohort, part.people, until)
 
     async def _write(self) -> None:
         """Commit whatever has come in since the last commit at once: a sync for each party would be the bottleneck."""

@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from localdp.experiments.population import dealt
 from localdp.oracles.lr import InProcessLROracle, tally_of
 from localdp.randomizers.definition import Tally
 from parties.coordinator import Peer
-from parties.rounds.asking import Channels, ask, fan_out
+from parties.rounds.asking import ask, fan_out
 from parties.rounds.liveness import enrol_peers
 from parties.rounds.plan import Headcount, Quorum
 from parties.rounds.round import Rounds
@@ -54,14 +54,13 @@ def test_a_hundred_thousand_logical_parties_in_four_processes_answer_a_round_and
 
 async def _burst(agents: list[Peer], calls: int) -> list[Tally | LocalDpError]:
     """One call for each person, each under an identifier of its own, all of them wanted at once."""
-    async with Channels() as channels:
+    async with AsyncExitStack() as stack:
+        channels = [await stack.enter_async_context(peer.open_aio(None)) for peer in agents]
 
         async def one(number: int, until: float) -> Tally:
             place, agent = divmod(number, len(agents))
             cohort = Cohort(place, place + 1)
-            return await ask(
-                channels.to(agents[agent].name, agents[agent].address), request(number), cohort, 1, until
-            )
+            return await ask(channels[agent], request(number), cohort, 1, until)
 
         return await fan_out(range(calls), one, asyncio.get_running_loop().time() + 120.0)
 
