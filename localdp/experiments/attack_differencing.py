@@ -16,7 +16,7 @@ from localdp.cohorts import Cohort
 from localdp.domains import BitDomain, Records, Schema
 from localdp.errors import LocalDpError
 from localdp.experiments.attack_results import Attack, Panel, Point, Range
-from localdp.experiments.bounds import shuffled_local_epsilon
+from localdp.oracles.bounds import shuffled_local_epsilon
 from localdp.oracles.collecting import run_collection
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle

@@ -27,10 +27,10 @@ from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.accounting.shuffling import MOST_PEOPLE as MOST_SHUFFLED
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
-from localdp.experiments import bounds
 from localdp.experiments.comparison import MODELS, Comparison, Row, fit_slopes, summarise
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt, made_up_people
+from localdp.oracles import bounds
 from localdp.oracles.collecting import ShareServers
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.experiments.bounds import SMALLEST_COALITION_EPSILON, coalition_epsilon, shuffled_local_epsilon
+from localdp.oracles.bounds import SMALLEST_COALITION_EPSILON, coalition_epsilon, shuffled_local_epsilon
 from localdp.sharing.noise_plans import NoisePlan
 
 NEIGHBOURS = "replace one person's record"

@@ -13,9 +13,9 @@ from rich.table import Table
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.errors import InvalidParameter
-from localdp.experiments.bounds import shuffled_local_epsilon
 from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import SCHEMA, dealt, made_up_people
+from localdp.oracles.bounds import shuffled_local_epsilon
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import Answer, StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle

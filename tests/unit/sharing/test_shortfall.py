@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from localdp.errors import InvalidParameter
-from localdp.experiments.bounds import coalition_epsilon
+from localdp.oracles.bounds import coalition_epsilon
 from localdp.sharing import shortfall
 from localdp.sharing.shortfall import loss_of_move, worst_loss
 from localdp.sharing.summed_noise import SummedNoise

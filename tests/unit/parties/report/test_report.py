@@ -17,14 +17,14 @@ from rich.console import Console
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import LocalDpError
-from localdp.experiments.bounds import (
+from localdp.experiments.comparison import Comparison, Row, fit_slopes
+from localdp.oracles.bounds import (
     curator_error,
     each_server_error,
     local_lower_bound,
     randomized_response_error,
     shuffled_local_epsilon,
 )
-from localdp.experiments.comparison import Comparison, Row, fit_slopes
 from parties.durable import write_atomically
 from parties.report import print_comparison, render_page, render_svg, write_all
 from parties.report.wording import alike, number, slope, with_error_bar

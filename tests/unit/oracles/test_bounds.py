@@ -1,4 +1,4 @@
-"""The predictions of localdp/experiments/bounds.py against exact laws and against sections D1 and E2."""
+"""The predictions of localdp/oracles/bounds.py against exact laws and against sections D1 and E2."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from localdp.errors import InvalidParameter
-from localdp.experiments.bounds import (
+from localdp.oracles.bounds import (
     coalition_epsilon,
     curator_error,
     divided_error,

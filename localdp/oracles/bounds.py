@@ -19,7 +19,7 @@ Write e for exp(epsilon) and a for exp(-epsilon).
 
 The formulas with n are leading terms, good once n a is large.  All are predictions, so they are
 floats; no draw and no privacy claim is made from them.
-Checked against exact laws in tests/unit/experiments/test_bounds.py.
+Checked against exact laws in tests/unit/oracles/test_bounds.py.
 """
 
 from __future__ import annotations
