@@ -16,12 +16,11 @@ Checked in tests/unit/parties/test_federation.py and, with processes, in tests/i
 
 from __future__ import annotations
 
-import tempfile
 import warnings
 import weakref
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
@@ -38,30 +37,33 @@ from localdp.domains import Schema
 from localdp.errors import InvalidParameter, LocalDpError, Unreachable
 from localdp.experiments.keyring import Keyring
 from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.local import LocalOracle
+from localdp.oracles.lr import LROracle
+from localdp.oracles.models import Parties, model_named, oracle_of
 from localdp.oracles.plans import Plan
+from localdp.oracles.shuffler import Promise
 from localdp.queries.asked import Asked, AskedVector
 from localdp.randomness.source import RandomSource
 from parties.addresses import State, require_replaceable, state_if_any, write_state
 from parties.federated.budgets import Budgets, by_amount, by_step
 from parties.federated.events import Event, Events
-from parties.federated.models import Sides, curator_ledger, oracle_on
 from parties.federated.places import (
-    SERVERS,
+    Address,
     Launch,
     Place,
+    behind_shuffler,
     dealt_out,
     in_processes,
     in_this_process,
     running,
 )
+from parties.federated.quorum import asked_round, require_dialled
 from parties.federated.tables import SchemaLike, records_of
 from parties.federated.views import LedgerOfSome, Some, SpendingOfSome
 from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, WatchedReports, WatchedShares
 from parties.identity import Identity, load_identity
 from parties.rounds.partial import RoundResult
 from parties.rounds.plan import Quorum
-from parties.rounds.roster import Enrolled, schema_digest
-from parties.rounds.round import Rounds, one_bit_for
 from parties.status import reason
 from parties.view.journal import journal_rounds
 
@@ -85,11 +87,10 @@ class Federation:
         self._keyring = keyring
         self._within = within
         self._closed = weakref.finalize(self, place.close)
-        self._curator: Ledger | None
+        self._curator: Ledger | None = place.parties.curator
         if within is None:
             self._numbers = count(1)  # of oracles: no two of them have the same coins
             self._spending = Spending(place.lr.people)
-            self._curator = curator_ledger(place.records, place.limits)
             self.events = Events()
             return
         whole, some = within.whole, within.some
@@ -108,6 +109,8 @@ class Federation:
         budget: EpsilonLike = 10,
         largest_request: EpsilonLike | None = None,
         processes: bool | int = True,
+        shuffler: Promise | None = None,
+        told: Callable[[str], None] = lambda text: None,
         insecure_seed: int | None = None,
     ) -> Federation:
         """Simulated parties that hold the data between them, as processes or in this one.
@@ -115,16 +118,14 @@ class Federation:
         `parties` is how many there are, or how many people each holds; every person may spend `budget` in total, and
         `largest_request` (all of it, unless given) at a time.  A party hosts all of its people, each with a budget of
         their own, in a process of its own; or all parties are dealt out to so many processes; or, without any, they are
-        objects here.  With `insecure_seed` everything is repeatable, hence guessable: for made-up people only.
+        objects here.  With a promise there is a `shuffler` of its own that keeps it, a process where parties are processes;
+        without, the shuffled model mixes in this process.  `told` hears what takes long.  With `insecure_seed` everything
+        is repeatable, hence guessable: for made-up people only.
         """
-        if share_servers not in SERVERS:
-            raise InvalidParameter(f"there are {SERVERS.start} to {SERVERS.stop - 1} share servers")
-        records, limit = records_of(data, schema), _epsilon(budget)
-        keyring = (
-            Keyring.from_system() if insecure_seed is None else Keyring.insecurely_seeded(insecure_seed)
-        )
+        records, limit, keyring = records_of(data, schema), _epsilon(budget), _keyring(insecure_seed)
         largest = limit if largest_request is None else _epsilon(largest_request)
-        launch = Launch(dealt_out(records, parties), records, limit, largest, share_servers, keyring)
+        parts = dealt_out(records, parties)
+        launch = Launch(parts, records, limit, largest, share_servers, keyring, shuffler, told)
         if processes is False:
             return cls(in_this_process(launch), keyring)
         return cls(in_processes(launch, None if processes is True else processes), keyring)
@@ -132,22 +133,32 @@ class Federation:
     @classmethod
     def connect(
         cls,
-        path: str | Path,
+        path: str | Path | None = None,
         identity: str | Path | Identity | None = None,
         *,
+        relay: str | None = None,
+        expect: Sequence[str] = (),
+        may_miss: bool = True,
+        only_shuffler: bool = False,
+        told: Callable[[str], None] = lambda text: None,
         insecure_seed: int | None = None,
     ) -> Federation:
-        """Running parties, from the file of `localdp parties up` or of `write_addresses`.
+        """Running parties, from the file of `localdp parties up` or of `write_addresses`, and those that dial in.
 
         `identity` is what the coordinator shows where parties want TLS: a directory of `localdp keys`.  The seed makes the
-        coordinator's public identifiers repeatable; the parties' coins are their own.  Whoever cannot be reached is `away`.
+        coordinator's public identifiers repeatable; the parties' coins are their own.  Whoever cannot be reached is `away`,
+        or refused unless some `may_miss`.  Agents dial in at `relay`, a host and a port, where those that `expect` names
+        are waited for.  With `only_shuffler` nobody but the shuffler is dialled, which alone knows the parties; `told`
+        hears how far share servers are.
         """
+        file = None if path is None else Path(path)
+        if file is not None and not file.is_file():
+            raise InvalidParameter(f"{file}: there is no such file; `localdp parties up` writes it")
         shown = load_identity(Path(identity)) if isinstance(identity, str | Path) else identity
-        keyring = (
-            Keyring.from_system() if insecure_seed is None else Keyring.insecurely_seeded(insecure_seed)
-        )
-        federation = cls(running(Path(path), shown), keyring)
-        journal_rounds(federation.events, state_if_any(Path(path)).events, len(federation.parties))
+        where = Address(file, shown, relay, tuple(expect), told)
+        place = behind_shuffler(where) if only_shuffler else running(where, may_miss=may_miss)
+        federation, state = cls(place, _keyring(insecure_seed)), state_if_any(file)
+        journal_rounds(federation.events, state.events, len(federation.parties) or len(state.agents))
         if federation.away:
             warnings.warn(f"{_names(federation.away)} cannot be reached", stacklevel=2)
         return federation
@@ -159,6 +170,7 @@ class Federation:
         its parties, so that a part of them has no shuffled model.  It ends with this one, or before it at its own `close`.
         """
         self._require_open()
+        self._place.require_known()
         if self._within is not None or self._place.some is None:
             raise InvalidParameter("this is a part of a federation already: ask the whole one for another")
         some = Some.named(parties, self._place.contributors)
@@ -189,31 +201,55 @@ class Federation:
         """The processes of launched parties and share servers, by name."""
         return self._place.process_ids
 
+    @property
+    def addresses(self) -> State:
+        """Where everybody is who can be dialled."""
+        place, people = self._place, {**self._place.stated, **self.parties}
+        agents = (*place.dialled, *place.away)
+        named = {peer.name: people[peer.name] for peer in agents if peer.name in people}
+        return State(agents, place.servers, place.shuffler, people=named)
+
     def oracle(
         self, model: str, epsilon: EpsilonLike | None = None, **options: Any
     ) -> StatisticalQueryOracle:
-        """The statistical-query oracle of a trust model (`parties.federated.models` lists models and options).
+        """The statistical-query oracle of a trust model (`localdp.oracles.models` lists models and options).
 
         Every round costs each person `epsilon`, in nats, until their budgets are spent.
         """
         self._require_open()
         self._require_everybody()
-        if model == "shuffled" and not self._place.shuffles:
+        if model_named(model).needs_mixer and not self._place.shuffles:
             raise InvalidParameter(
                 "the shuffler mixes the reports of all of its parties: ask the whole federation, or use the local model"
             )
         number = next(self._numbers)
-        place, spent = self._place, None if epsilon is None else Epsilon.requested(epsilon)
-        reports = WatchedReports(place.lr, place.contributors, self.events, self._spending, model)
-        shares = None if place.share_servers is None else WatchedShares(place.share_servers, self._spending)
+        spent = None if epsilon is None else Epsilon.requested(epsilon)
 
         def coins(purpose: str) -> RandomSource:
             return self._keyring.source("federation", str(number), model, purpose)
 
-        mixer = place.mixer and WatchedMixer(place.mixer, place.contributors, self._spending)
-        sides = Sides(reports, shares, place.records, self._curator, mixer)
-        oracle = oracle_on(sides, model, spent, coins, options)
-        return WatchedOracle(oracle, self.events, model, self, len(place.contributors))
+        oracle = oracle_of(model, self._watched(model), spent, coins, options)
+        cost = None if spent is None else float(spent)
+        parties = len(self._place.contributors) or None
+        return WatchedOracle(oracle, self.events, model, self, parties, cost)
+
+    def reports(self) -> LROracle:
+        """What the parties report, for whoever asks with a randomizer of their own."""
+        self._require_open()
+        self._require_everybody()
+        return self._watched(LocalOracle.model).lr or self._place.lr
+
+    def _watched(self, model: str) -> Parties:
+        """The parties, with an account of what they are asked for."""
+        place, asked = self._place, self._place.parties
+        return replace(
+            asked,
+            lr=WatchedReports(place.lr, place.contributors, self.events, self._spending, model),
+            share_servers=asked.share_servers
+            and WatchedShares(asked.share_servers, self._spending, place.ready),
+            mixer=asked.mixer and WatchedMixer(asked.mixer, place.contributors, self._spending),
+            curator=self._curator,
+        )
 
     def plan(
         self,
@@ -233,6 +269,7 @@ class Federation:
         as far as this coordinator knows: others may have asked them, too.
         """
         self._require_open()
+        self._place.require_known()
         left = self._left(of)
         if of == "curator" or self._place.ledgers or self._place.budgets is None:
             return Budgets(by_amount(left), exact=True)
@@ -276,25 +313,26 @@ class Federation:
         Only of parties that are processes of their own.  With a journal a round that was cut off goes on where it stopped.
         """
         self._require_open()
-        if not self._place.agents:
-            raise InvalidParameter("parties in this process are never late: use oracle, or processes=True")
+        require_dialled(self._place)
         spent, wanted = Epsilon.requested(epsilon), Quorum.of_text(quorum)
         people = self.people + sum(count or 0 for count in self.away.values())
-        self.events.tell(Event("round started", "local", (query,), people))
+        model = LocalOracle.model
+        self.events.tell(Event("round started", model, (query,), people))
         try:
             # In a thread of its own: a notebook has an event loop in this one.
             with ThreadPoolExecutor(1) as thread:
-                result = thread.submit(
-                    self._ask_round, query, spent, wanted, deadline_seconds, journal
-                ).result()
+                asked = (self._place, query, spent, wanted, deadline_seconds, journal)
+                result, missing = thread.submit(asked_round, *asked).result()
         except LocalDpError as error:
             why = reason(type(error)).lower()
-            self.events.tell(Event("round failed", "local", (query,), people, reason=why))
+            self.events.tell(Event("round failed", model, (query,), people, reason=why))
             raise
+        if missing is not None:
+            self._count(missing, spent)
         self.events.tell(
             Event(
                 "round ended",
-                "local",
+                model,
                 (query,),
                 people,
                 reports=result.answered.people,
@@ -310,15 +348,12 @@ class Federation:
 
     def write_addresses(self, path: str | Path) -> None:
         """Write down where the parties are, for `connect` and for `localdp ask --connect`."""
-        if not self._place.agents:
+        if not self._place.dialled:
             raise InvalidParameter(
                 "parties in this process have no addresses: launch them with processes=True"
             )
         require_replaceable(Path(path))
-        agents = (*self._place.agents, *self._place.away)
-        people = {**self._place.stated, **self.parties}
-        named = {peer.name: people[peer.name] for peer in agents if peer.name in people}
-        write_state(State(agents, self._place.servers, people=named), Path(path))
+        write_state(self.addresses, Path(path))
 
     def close(self) -> None:
         """End launched parties, or let go of running ones."""
@@ -345,31 +380,6 @@ class Federation:
                 "federation.of(federation.parties), or federation.round with a quorum, or connect again later"
             )
 
-    def _ask_round(
-        self, query: str, epsilon: Epsilon, quorum: Quorum, seconds: float, journal: str | Path | None
-    ) -> RoundResult:
-        with tempfile.TemporaryDirectory() as directory:
-            rounds = Rounds(Path(journal or Path(directory) / "rounds"), self._place.identity)
-            try:
-                self._enrol(rounds)
-                randomizer = one_bit_for(query, epsilon, rounds.roster.schema)
-                open_round = rounds.unfinished(query, randomizer)
-                if open_round is not None:
-                    return rounds.resume(open_round.round_id, deadline_seconds=seconds, quorum=quorum)
-                result = rounds.ask(query, randomizer, deadline_seconds=seconds, quorum=quorum)
-                self._count(rounds.refusals, randomizer.epsilon)
-                return result
-            finally:
-                rounds.close()
-
-    def _enrol(self, rounds: Rounds) -> None:
-        """Everybody, also whoever is away by now: they are missing, and counted."""
-        schema = self.schema
-        for party, peer in zip(self._place.contributors, self._place.agents, strict=True):
-            known = Enrolled(party.name, peer.address, party.people, schema_digest(schema))
-            rounds.roster.enrol(known, schema)
-        rounds.enrol(self._place.away, self._place.stated)
-
     def _count(self, missing: Container[str], epsilon: Epsilon) -> None:
         """Those who answered a round have paid for it."""
         sizes = [party.people for party in self._place.contributors]
@@ -382,6 +392,10 @@ def _names(away: Mapping[str, int | None]) -> str:
     """Party south (6,055 people), and so on."""
     told = [name if people is None else f"{name} ({people:,} people)" for name, people in away.items()]
     return ("party " if len(told) == 1 else "parties ") + ", ".join(told)
+
+
+def _keyring(insecure_seed: int | None) -> Keyring:
+    return Keyring.from_system() if insecure_seed is None else Keyring.insecurely_seeded(insecure_seed)
 
 
 def _epsilon(value: EpsilonLike) -> Epsilon:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from localdp.randomness.source import RandomSource
     from localdp.sharing.noise_plans import NoisePlan
 
+ModelName: TypeAlias = Literal["exact", "curator", "local", "shuffled", "shared"]
 Options: TypeAlias = Mapping[str, Any]  # of a model, by name
 Coins: TypeAlias = "Callable[[str], RandomSource]"  # by what they are for
 _NONE: Options = MappingProxyType({})
@@ -55,6 +56,7 @@ class Parties:
     records: Records | None = None  # of everybody, where they are at hand: in a simulation
     curator: Ledger | None = None  # what people have spent with the curator
     honest: int | None = None  # people whose reports hide others behind a shuffler; None: everybody's do
+    said: str = "these parties have"  # where it is said who there is
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class TrustModel:
     make: Callable[[Parties, Epsilon, Coins, Options], StatisticalQueryOracle]
     predicted_error: Callable[[Count], float]  # expected absolute error of a count, in people
     lower_bound: Callable[[Count], float] | None = None  # what no protocol of the same kind can beat
+    charge: Callable[[Count], Epsilon] = lambda count: count.epsilon  # what a party charges a person for it
     growth: float = 0.0  # the error of a count grows with this power of the number of people
     options: Options = field(default_factory=dict)  # and their defaults; None: it depends on the parties
     needs_agents: bool = False  # parties that answer for their people
@@ -113,7 +116,10 @@ def oracle_of(
     if row.spends and epsilon is None:
         raise InvalidParameter(f'say what each person may spend: oracle("{model}", epsilon=1.0)')
     if row.needs_share_servers and parties.share_servers is None:
-        raise InvalidParameter("these parties have no share servers: use the local model, or start some")
+        raise InvalidParameter(
+            f"{parties.said} no share servers: the {model} model needs at least two of them; start some, or use the "
+            f"{DEFAULT_MODEL} model"
+        )
     return row.make(parties, epsilon or Epsilon(0), coins, settled)
 
 
@@ -211,11 +217,17 @@ def _local_bound(count: Count) -> float:
 
 
 def _shuffled_error(count: Count) -> float:
-    from localdp.oracles.bounds import randomized_response_error, shuffled_local_epsilon
+    from localdp.oracles.bounds import randomized_response_error
+
+    return randomized_response_error(float(_single_report(count)), count.people)
+
+
+def _single_report(count: Count) -> Epsilon:
+    """A party cannot see that reports are mixed: it charges what one of them reveals."""
+    from localdp.oracles.bounds import shuffled_local_epsilon
 
     delta = delta_of(MODELS["shuffled"].settled(count.options)["delta"])
-    single = shuffled_local_epsilon(count.epsilon, delta, count.people)
-    return randomized_response_error(float(single), count.people)
+    return shuffled_local_epsilon(count.epsilon, delta, count.people)
 
 
 def _curator_error(count: Count) -> float:
@@ -303,6 +315,7 @@ _ROWS = (
         style="blue",
         make=_shuffled,
         predicted_error=_shuffled_error,
+        charge=_single_report,
         options={"delta": Fraction(1, 10**6)},
         needs_agents=True,
         needs_mixer=True,
@@ -330,4 +343,4 @@ _ROWS = (
     ),
 )
 MODELS: Mapping[str, TrustModel] = MappingProxyType({row.name: row for row in _ROWS})
-DEFAULT_MODEL = "local"  # nobody has to be trusted
+DEFAULT_MODEL: Final = "local"  # nobody has to be trusted

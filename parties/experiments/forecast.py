@@ -23,6 +23,7 @@ from localdp.errors import LocalDpError
 from localdp.experiments.catalogue import LearnerTask
 from localdp.experiments.faults import Faulty
 from localdp.experiments.outlook import Outlook
+from localdp.oracles.models import model_named
 from parties.experiments.cells import Cell, cells_of, trials_per_block
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
@@ -90,9 +91,10 @@ def caveats(experiment: Experiment) -> tuple[str, ...]:
         told.append(
             f"Predicted without cheaters: what those {cheating} of {count} parties add that cheat is not in these errors."
         )
-    if experiment.parties.budget is not None and "shuffled" in experiment.sweep.models:
+    mixed = [model for model in experiment.sweep.models if model_named(model).needs_mixer]
+    if experiment.parties.budget is not None and mixed:
         told.append(
-            "shuffled: parties charge a person what one report reveals before mixing, which is more than epsilon; where "
+            f"{mixed[0]}: parties charge a person what one report reveals before mixing, which is more than epsilon; where "
             f"that exceeds budget = {experiment.parties.budget}, trials will be refused."
         )
     return tuple(told)

@@ -26,20 +26,19 @@ from localdp.experiments.keyring import Keyring
 from localdp.experiments.promises import NEIGHBOURS
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.lr import LROracle
+from localdp.oracles.models import Parties, model_named, oracle_of
 from localdp.randomness.source import RandomSource
 from parties.experiments.cells import Block, Cell
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
 from parties.experiments.processes import BROKEN, CountingShareServers, Processes, needs_processes
 from parties.experiments.settings import (
-    AT_HAND,
     Setting,
     as_told,
     fewest_honest,
     in_this_process,
     limit_of,
 )
-from parties.federated.models import Sides, oracle_on
 from parties.federated.places import dealt_out
 from parties.status import reason
 
@@ -133,19 +132,21 @@ def setting_of_trial(
         return keyring.source("trial", cell.name, str(trial), purpose)
 
     count, options = experiment.parties.count, experiment.options.get(cell.model, {})
+    at_hand = model_named(cell.model).needs_records
     faulty = Faulty.drawn(count, *experiment.faults.counts(count), coins("faults"))
     told = as_told(experiment, records, parts, faulty)
-    if cell.model in AT_HAND:  # whoever has the records beforehand misses nobody
+    if at_hand:  # whoever has the records beforehand misses nobody
         faulty = Faulty(cheating=faulty.cheating)
     lr, shares = in_this_process(experiment, keyring, told, faulty)
     reports: LROracle = lr
     uploads: FaultyShareServers | CountingShareServers = shares
     if processes is not None:
         reports, uploads = processes.of_trial(told, faulty)
-    handed = joined(told) if faulty.cheating and cell.model in AT_HAND else records
+    handed = joined(told) if faulty.cheating and at_hand else records
     ledger = MemoryLedger(records.people, limit_of(experiment))
-    sides = Sides(reports, uploads, handed, ledger, honest=fewest_honest(experiment, parts))
-    oracle = oracle_on(sides, cell.model, cell.epsilon, coins, options)
+    honest = fewest_honest(experiment, parts)
+    parties = Parties(reports, uploads, records=handed, curator=ledger, honest=honest)
+    oracle = oracle_of(cell.model, parties, cell.epsilon, coins, options)
     return Setting(oracle, faulty, uploads.rejections, lr, shares)
 
 
@@ -194,7 +195,8 @@ def _explained(
 ) -> LocalDpError:
     """A shuffler passes on no party's words; here it is known that a report costs more than the mixed ones."""
     budget, asked = experiment.parties.budget, setting and setting.lr.asked
-    if cell.model != "shuffled" or budget is None or not isinstance(error, BudgetExhausted | PolicyRefused):
+    mixed = model_named(cell.model).needs_mixer
+    if not mixed or budget is None or not isinstance(error, BudgetExhausted | PolicyRefused):
         return error
     cost = "" if asked is None else f", {asked} nats"
     return type(error)(
@@ -242,7 +244,7 @@ def _faulty_people(setting: Setting, parts: tuple[Records, ...], model: str) -> 
         }
     if faulty.cheating:
         row["people_cheating"] = _people(parts, faulty.cheating)
-        if model == "shared":  # nobody else can notice
+        if model_named(model).needs_share_servers:  # nobody else can notice
             row["reports_rejected"] = setting.rejections.rejected
     return row
 

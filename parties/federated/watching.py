@@ -7,7 +7,7 @@ spent, and what is left is at most the rest; parties themselves know better (`Re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -115,6 +115,7 @@ class WatchedShares:
 
     behind: ShareServers
     spending: Spending
+    ready: Callable[[Collection], None] = lambda collection: None  # what is done before it is opened
     _counted: set[bytes] = field(
         default_factory=set
     )  # collections: one that broke off may be contributed to again
@@ -150,6 +151,7 @@ class WatchedShares:
 
     def open(self, collection: Collection) -> bool:
         """Announce a collection to every server."""
+        self.ready(collection)
         return self.behind.open(collection)
 
     def contribute(self, collection: Collection, cohort: Cohort) -> int:
@@ -185,10 +187,15 @@ class WatchedOracle(OracleAround):
         model: str,
         owner: object = None,
         parties: int | None = None,
+        epsilon: float | None = None,
     ) -> None:
-        """`owner` lives as long as the oracle does: a forgotten federation ends its parties."""
+        """`owner` lives as long as the oracle does: a forgotten federation ends its parties.
+
+        `epsilon` is what a round costs each person, in nats, where that is known beforehand.
+        """
         super().__init__(behind)
         self.events, self.model, self.owner, self.parties = events, model, owner, parties
+        self.epsilon = epsilon
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """One round: the mean of every query, in order."""
@@ -215,7 +222,8 @@ class WatchedOracle(OracleAround):
         )
 
     def _begin(self, queries: Sequence[object]) -> float:
-        self.events.tell(Event("round started", self.model, _texts(queries), self.people))
+        asked = _texts(queries)
+        self.events.tell(Event("round started", self.model, asked, self.people, epsilon=self.epsilon))
         return float(self.cost.epsilon_per_person)
 
     def _ended(
@@ -239,7 +247,10 @@ class WatchedOracle(OracleAround):
 
     def _failed(self, queries: Sequence[object], error: LocalDpError) -> None:
         why = reason(type(error)).lower()
-        self.events.tell(Event("round failed", self.model, _texts(queries), self.people, reason=why))
+        asked = _texts(queries)
+        self.events.tell(
+            Event("round failed", self.model, asked, self.people, reason=why, epsilon=self.epsilon)
+        )
 
 
 def _texts(queries: Sequence[object]) -> tuple[str, ...]:

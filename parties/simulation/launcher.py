@@ -35,6 +35,7 @@ from localdp.domains import Records
 from localdp.errors import DeadlineMissed, InvalidParameter, Unreachable
 from localdp.experiments.keyring import Keyring
 from localdp.oracles.shuffler import Promise
+from localdp.oracles.simulated import party_name, server_name
 from parties.coordinator import MOST_CALLS, Peer, RemoteParties
 from parties.shares.collector import RemoteShareServers, never
 from parties.shuffler.client import RemoteShuffler
@@ -177,16 +178,6 @@ class Simulation:
         peers = [Peer(name, f"{HOST}:{started[name][0]}") for name in names]
         wait_until_healthy(peers)
         return peers
-
-
-def party_name(number: int) -> str:
-    """What the simulated party of that number is called."""
-    return f"party-{number}"
-
-
-def server_name(number: int) -> str:
-    """What the simulated share server of that number is called."""
-    return f"server-{number}"
 
 
 def wait_until_healthy(peers: Sequence[Peer], timeout_seconds: float = START_SECONDS) -> None:

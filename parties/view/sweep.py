@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
+from localdp.oracles.models import model_named
 from parties.experiments.cells import Block, Cell, cells_of
 from parties.experiments.definition import Experiment
 from parties.experiments.trials import BlockResult, Row
@@ -188,7 +189,7 @@ class SweepView:
 
     def left(self, cell: CellView) -> float | None:
         """What a person has left after a trial; None: there is no limit, or it is not known."""
-        if self.budget is None or cell.cell.model == "shuffled":
+        if self.budget is None or model_named(cell.cell.model).needs_mixer:
             return None
         return max(0.0, self.budget - cell.spent)
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from fractions import Fraction
+from typing import get_args
 
 import pytest
 
@@ -18,6 +19,7 @@ from localdp.oracles.models import (
     DEFAULT_MODEL,
     MODELS,
     Count,
+    ModelName,
     Parties,
     model_named,
     models_with,
@@ -46,6 +48,7 @@ def test_defaults_of_a_row_are_those_of_its_oracle(model: str, made: Callable[..
 def test_defaults_are_what_they_are_called_elsewhere() -> None:
     assert MODELS["shuffled"].options["delta"] == DEFAULT_DELTA
     assert MODELS["shared"].options["minimum_batch"] == MINIMUM_BATCH
+    assert tuple(MODELS) == get_args(ModelName)
     assert MODELS[DEFAULT_MODEL].honest == "nobody but one's own device"
 
 
