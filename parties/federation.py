@@ -242,6 +242,8 @@ class Federation:
     def _watched(self, model: str) -> Parties:
         """The parties, with an account of what they are asked for."""
         place, asked = self._place, self._place.parties
+        if not place.contributors:
+            return asked  # whom it asked is the shuffler's secret
         return replace(
             asked,
             lr=WatchedReports(place.lr, place.contributors, self.events, self._spending, model),

@@ -109,10 +109,7 @@ def oracle_of(
     """The oracle of a trust model over these parties; a round of it costs each person epsilon."""
     row = model_named(model)
     settled = row.settled(options)
-    if row.needs_records and parties.records is None:
-        raise InvalidParameter(
-            f"running parties keep their records to themselves: nobody can be the {model} oracle"
-        )
+    require_at_hand(row, parties)
     if row.spends and epsilon is None:
         raise InvalidParameter(f'say what each person may spend: oracle("{model}", epsilon=1.0)')
     if row.needs_share_servers and parties.share_servers is None:
@@ -121,6 +118,14 @@ def oracle_of(
             f"{DEFAULT_MODEL} model"
         )
     return row.make(parties, epsilon or Epsilon(0), coins, settled)
+
+
+def require_at_hand(model: TrustModel, parties: Parties) -> None:
+    """Refuse a model whose oracle would need records that nobody here has."""
+    if model.needs_records and parties.records is None:
+        raise InvalidParameter(
+            f"running parties keep their records to themselves: nobody can be the {model.name} oracle"
+        )
 
 
 def model_named(name: str) -> TrustModel:

@@ -10,13 +10,14 @@ from typing import Annotated
 
 import typer
 
+from localdp.oracles.models import DEFAULT_MODEL, MODELS
 from parties.command.arguments import (
     ConnectOption,
     EpsilonOption,
     ExpectOption,
     IdentityOption,
     JsonOption,
-    Model,
+    ModelOption,
     PartiesOption,
     PlanOption,
     RelayOption,
@@ -91,9 +92,7 @@ def compare(
         str, typer.Option(help="Numbers of people, separated by commas.")
     ] = "100,1000,1e4,1e5,1e6",
     trials: Annotated[str, typer.Option(help="How often each count is repeated.")] = "2000",
-    models: Annotated[
-        str, typer.Option(help="Which trust models.")
-    ] = "exact,curator,local,shuffled,shared",
+    models: Annotated[str, typer.Option(help="Which trust models.")] = ",".join(MODELS),
     transport: Annotated[
         Transport, typer.Option(help="Parties as objects or as processes.")
     ] = Transport.process,
@@ -134,7 +133,7 @@ def compare(
 @app.command()
 def ask(
     query: Annotated[str, typer.Argument(help="A statistical query, such as 'smoker and age >= 65'.")],
-    model: Annotated[Model, typer.Option(help="Which trust model answers.")] = Model.local,
+    model: ModelOption = DEFAULT_MODEL,
     epsilon: EpsilonOption = "1",
     connect: ConnectOption = None,
     identity: IdentityOption = None,
@@ -168,7 +167,7 @@ def ask(
         run_ask(
             AskOptions(
                 query=query,
-                model=model.value,
+                model=model,
                 epsilon=epsilon,
                 connect=connect,
                 identity=identity,

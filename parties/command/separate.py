@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from localdp.oracles.models import MODELS
 from parties.command.arguments import JsonOption, SeedOption
 
 
@@ -56,7 +57,7 @@ def _count(epsilon: str, trials: int, out: Path | None, json: bool, insecure_see
             epsilon=epsilon,
             people="100,1000,1e4,1e5,1e6",
             trials=str(trials),
-            models="exact,curator,local,shuffled,shared",
+            models=",".join(MODELS),
             transport="process",
             noise_plan="each-server",
             parties=4,
