@@ -44,9 +44,10 @@ from localdp.oracles.plans import Plan
 from localdp.oracles.shuffler import Promise
 from localdp.queries.asked import Asked, AskedVector
 from localdp.randomness.source import RandomSource
-from parties.addresses import State, require_replaceable, state_if_any, write_state
+from parties.addresses import State, read_state, require_replaceable, write_state
 from parties.federated.budgets import Budgets, by_amount, by_step
 from parties.federated.events import Event, Events
+from parties.federated.ledgers import LedgerFile
 from parties.federated.places import (
     Address,
     Launch,
@@ -57,7 +58,7 @@ from parties.federated.places import (
     in_this_process,
     running,
 )
-from parties.federated.quorum import asked_round, require_dialled
+from parties.federated.quorum import asked_round, ended, require_dialled
 from parties.federated.tables import SchemaLike, records_of
 from parties.federated.views import LedgerOfSome, Some, SpendingOfSome
 from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, WatchedReports, WatchedShares
@@ -151,13 +152,14 @@ class Federation:
         are waited for.  With `only_shuffler` nobody but the shuffler is dialled, which alone knows the parties; `told`
         hears how far share servers are.
         """
-        file = None if path is None else Path(path)
-        if file is not None and not file.is_file():
-            raise InvalidParameter(f"{file}: there is no such file; `localdp parties up` writes it")
+        if path is not None and not Path(path).is_file():
+            raise InvalidParameter(f"{path}: there is no such file; `localdp parties up` writes it")
+        state = State((), ()) if path is None else read_state(Path(path))
         shown = load_identity(Path(identity)) if isinstance(identity, str | Path) else identity
-        where = Address(file, shown, relay, tuple(expect), told)
+        said = "these parties have" if path is None else f"{path} names"
+        where = Address(state, said, shown, relay, tuple(expect), told)
         place = behind_shuffler(where) if only_shuffler else running(where, may_miss=may_miss)
-        federation, state = cls(place, _keyring(insecure_seed)), state_if_any(file)
+        federation = cls(place, _keyring(insecure_seed))
         journal_rounds(federation.events, state.events, len(federation.parties) or len(state.agents))
         if federation.away:
             warnings.warn(f"{_names(federation.away)} cannot be reached", stacklevel=2)
@@ -200,6 +202,12 @@ class Federation:
     def process_ids(self) -> Mapping[str, int]:
         """The processes of launched parties and share servers, by name."""
         return self._place.process_ids
+
+    @property
+    def ledger_files(self) -> dict[str, Path]:
+        """The ledgers of launched parties, by name: theirs to write."""
+        books = zip(self.parties, self._place.ledgers, strict=False)
+        return {name: book.path for name, book in books if isinstance(book, LedgerFile)}
 
     @property
     def addresses(self) -> State:
@@ -319,7 +327,7 @@ class Federation:
         spent, wanted = Epsilon.requested(epsilon), Quorum.of_text(quorum)
         people = self.people + sum(count or 0 for count in self.away.values())
         model = LocalOracle.model
-        self.events.tell(Event("round started", model, (query,), people))
+        self.events.tell(Event("round started", model, (query,), people, epsilon=float(spent)))
         try:
             # In a thread of its own: a notebook has an event loop in this one.
             with ThreadPoolExecutor(1) as thread:
@@ -327,25 +335,13 @@ class Federation:
                 result, missing = thread.submit(asked_round, *asked).result()
         except LocalDpError as error:
             why = reason(type(error)).lower()
-            self.events.tell(Event("round failed", model, (query,), people, reason=why))
+            self.events.tell(
+                Event("round failed", model, (query,), people, reason=why, epsilon=float(spent))
+            )
             raise
         if missing is not None:
-            self._count(missing, spent)
-        self.events.tell(
-            Event(
-                "round ended",
-                model,
-                (query,),
-                people,
-                reports=result.answered.people,
-                missing={why: count.people for why, count in result.missing.items()},
-                epsilon=float(spent),
-                value=result.answer.value,
-                standard_error=result.answer.standard_error,
-                parties=result.answered.parties,
-                asked=result.asked.parties,
-            )
-        )
+            self._count(missing, result.tally.randomizer.epsilon)
+        self.events.tell(ended(result, query, people, spent))
         return result
 
     def write_addresses(self, path: str | Path) -> None:

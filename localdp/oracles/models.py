@@ -1,13 +1,5 @@
 """The trust models, a row of data each, and the one way from a row to its oracle.
 
-| model | options | who must be honest |
-|---|---|---|
-| exact | | nobody is protected |
-| curator | | the curator, who holds everybody's records: only where they are at hand |
-| local | divide = "people" or "epsilon" | nobody |
-| shuffled | delta | the shuffler: one of its own or, of launched parties without one, this process; other parties |
-| shared | noise_plan, minimum_batch, tier = "prio3" or "additive" | not all of the share servers may collude |
-
 The command line, federations, experiments, learners at hand, reports and plots read a model's row, and nothing else says
 what a model is.  Running parties prove their answers (`tier = "prio3"`) unless told otherwise; simulated ones do not
 (`localdp.oracles.shared.default_tier`).
@@ -76,10 +68,8 @@ class TrustModel:
     name: str
     title: str  # in legends
     honest: str  # who must be, in a few words
-    words: str  # what is promised, for the person whose record it is; with {epsilon:g}
     colour: str  # Okabe and Ito's, told apart by the colour-blind
     mark: str  # of a point in a plot
-    dashes: tuple[int, tuple[float, ...]]  # of a line in a plot
     style: str  # in a terminal
     make: Callable[[Parties, Epsilon, Coins, Options], StatisticalQueryOracle]
     predicted_error: Callable[[Count], float]  # expected absolute error of a count, in people
@@ -209,45 +199,34 @@ def _plan(value: Any) -> NoisePlan:
     return value if isinstance(value, NoisePlan) else NoisePlan.parse(str(value))
 
 
-def _local_error(count: Count) -> float:
-    from localdp.oracles.bounds import randomized_response_error
+def _bounds() -> Any:
+    """The predictions, which need numpy."""
+    from localdp.oracles import bounds
 
-    return randomized_response_error(float(count.epsilon), count.people)
-
-
-def _local_bound(count: Count) -> float:
-    from localdp.oracles.bounds import local_lower_bound
-
-    return local_lower_bound(float(count.epsilon), count.people)
+    return bounds
 
 
-def _shuffled_error(count: Count) -> float:
-    from localdp.oracles.bounds import randomized_response_error
-
-    return randomized_response_error(float(_single_report(count)), count.people)
+def _curator_error(count: Count) -> float:
+    return float(_bounds().curator_error(float(count.epsilon)))
 
 
 def _single_report(count: Count) -> Epsilon:
     """A party cannot see that reports are mixed: it charges what one of them reveals."""
-    from localdp.oracles.bounds import shuffled_local_epsilon
-
     delta = delta_of(MODELS["shuffled"].settled(count.options)["delta"])
-    return shuffled_local_epsilon(count.epsilon, delta, count.people)
+    single: Epsilon = _bounds().shuffled_local_epsilon(count.epsilon, delta, count.people)
+    return single
 
 
-def _curator_error(count: Count) -> float:
-    from localdp.oracles.bounds import curator_error
-
-    return curator_error(float(count.epsilon))
+def _local_error(count: Count, single: Epsilon | None = None) -> float:
+    return float(_bounds().randomized_response_error(float(single or count.epsilon), count.people))
 
 
 def _shared_error(count: Count) -> float:
-    from localdp.oracles.bounds import each_server_error
     from localdp.sharing.noise_plans import NoisePlan, ServerNoise
 
     plan = _plan(MODELS["shared"].settled(count.options)["noise_plan"])
     if plan == NoisePlan.EACH_SERVER:
-        return each_server_error(float(count.epsilon), count.servers)
+        return float(_bounds().each_server_error(float(count.epsilon), count.servers))
     return ServerNoise(plan, count.epsilon, 1, count.servers).total.mean_absolute()
 
 
@@ -258,10 +237,8 @@ _ROWS = (
         name="exact",
         title="exact",
         honest="everybody who sees a record or the answer",
-        words="No privacy: true answers are shown as they are. They are here only as a yardstick.",
         colour="#1f2329",
         mark="x",
-        dashes=(0, ()),
         style="green",
         make=_exact,
         predicted_error=lambda count: 0.0,
@@ -273,11 +250,8 @@ _ROWS = (
         name="curator",
         title="trusted curator",
         honest="the curator, who sees every record",
-        words="Whoever sees the answers learns at most epsilon = {epsilon:g} about one person, however much they compute. "
-        "The curator sees every record, and must keep them secret.",
         colour="#cc79a7",
         mark="s",
-        dashes=(0, (6, 3)),
         style="magenta",
         make=_curator,
         predicted_error=_curator_error,
@@ -289,15 +263,12 @@ _ROWS = (
         name="local",
         title="local",
         honest="nobody but one's own device",
-        words="Whatever leaves a person's device is randomized there. Everybody else together learns at most epsilon = "
-        "{epsilon:g} about that person, however much they compute.",
         colour="#d55e00",
         mark="o",
-        dashes=(0, (1, 1.4)),
         style="yellow",
         make=_local,
         predicted_error=_local_error,
-        lower_bound=_local_bound,
+        lower_bound=lambda count: _bounds().local_lower_bound(float(count.epsilon), count.people),
         growth=0.5,
         options={"divide": "people"},
         needs_agents=True,
@@ -309,17 +280,11 @@ _ROWS = (
         title="shuffled",
         honest="the shuffler, who sees who sent which report; and the other parties, who must not tell the aggregator "
         "what they sent",
-        words="Whatever leaves a person's device is randomized there, and a shuffler passes the reports on without "
-        "names or order. Who sees them learns at most epsilon = {epsilon:g} about one person, but for a probability of "
-        "delta, however much they compute. A person hides among the others' reports: it is assumed that the other parties "
-        "do not tell the aggregator what they sent. Against the shuffler itself there is only the epsilon of a single "
-        "report, which is larger.",
         colour="#009e73",
         mark="^",
-        dashes=(0, (4, 1.5, 1, 1.5)),
         style="blue",
         make=_shuffled,
-        predicted_error=_shuffled_error,
+        predicted_error=lambda count: _local_error(count, _single_report(count)),
         charge=_single_report,
         options={"delta": Fraction(1, 10**6)},
         needs_agents=True,
@@ -332,12 +297,8 @@ _ROWS = (
         name="shared",
         title="shared curator",
         honest="not all of the share servers may collude",
-        words="No server sees a record, only a random-looking share of it. Who sees the answers, and as many servers as "
-        "the noise plan says, learns at most epsilon = {epsilon:g} about one person. This holds against adversaries of "
-        "bounded computing power (Definition 9.4).",
         colour="#0072b2",
         mark="D",
-        dashes=(0, (2, 2)),
         style="cyan",
         make=_shared,
         predicted_error=_shared_error,

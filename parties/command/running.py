@@ -5,8 +5,7 @@ Checked through the commands that ask, in tests/integration/test_tls.py and test
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from localdp.errors import InvalidParameter
 from parties.addresses import read_state
@@ -14,34 +13,12 @@ from parties.command.options import names
 from parties.command.output import print_whole, stderr_console
 
 if TYPE_CHECKING:
+    from parties.command.ask import AskOptions
+    from parties.command.histogram import HistogramOptions
     from parties.federation import Federation
 
 
-class Where(Protocol):
-    """The options that say where running parties are, and who asks them."""
-
-    @property
-    def connect(self) -> Path | None:
-        """The file of addresses."""
-        ...
-
-    @property
-    def identity(self) -> Path | None:
-        """The directory of whoever asks."""
-        ...
-
-    @property
-    def relay(self) -> str | None:
-        """Where agents dial in."""
-        ...
-
-    @property
-    def expect(self) -> str:
-        """Which ones, separated by commas."""
-        ...
-
-
-def are_running(where: Where) -> bool:
+def are_running(where: AskOptions | HistogramOptions) -> bool:
     """Whether the command is about running parties, and not about some of its own."""
     running = where.connect is not None or where.relay is not None
     if where.identity is not None and not running:
@@ -49,7 +26,7 @@ def are_running(where: Where) -> bool:
     return running
 
 
-def connected(where: Where, *, only_shuffler: bool = False) -> Federation:
+def connected(where: AskOptions | HistogramOptions, *, only_shuffler: bool = False) -> Federation:
     """All parties, those that are dialled and those that dial, or the shuffler in front of them."""
     from parties.federation import Federation
 

@@ -8,6 +8,5 @@
 | `budgets.py` | what people have left, as ledgers and parties say |
 | `views.py` | some of the parties, whose books are those of the whole |
 | `quorum.py` | a round that does without whoever is slow or gone |
-| `compiling.py` | what proofs need, compiled once for all launched parties |
 | `events.py`, `watching.py` | who is asked, who answers, what fails; and what it has cost |
 """

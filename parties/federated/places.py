@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import partial
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
@@ -22,15 +22,15 @@ from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt
 from localdp.oracles.lr import InProcessLROracle, LROracle
 from localdp.oracles.models import Parties
-from localdp.oracles.shared import InProcessShareServers
+from localdp.oracles.shared import InProcessShareServers, default_tier
 from localdp.oracles.shuffler import Promise
 from localdp.oracles.simulated import simulated_parties, simulated_servers
 from localdp.party.party import Party
 from localdp.sharing.collection import Collection, Contributor
+from localdp.sharing.prio3_tier import compile_for
 from localdp.sharing.share_server import ShareServer
-from parties.addresses import State, read_state
+from parties.addresses import State
 from parties.coordinator import Peer, Reachable, RemoteParties
-from parties.federated.compiling import compiled_first
 from parties.federated.ledgers import Book, LedgerFile
 from parties.identity import Identity
 from parties.relay.server import RelayServer
@@ -114,20 +114,12 @@ class Launch:
 class Address:
     """Where running parties are, and who asks them."""
 
-    path: Path | None = None  # the file of `localdp parties up`
+    state: State
+    said: str  # who says so
     identity: Identity | None = None
     relay: str | None = None  # where agents dial in
     expect: tuple[str, ...] = ()  # which of them, all of whom are waited for
     told: Callable[[str], None] = lambda text: None  # hears how far share servers are, where it takes long
-
-    def state(self) -> State:
-        """The addresses in the file, if there is one."""
-        return State((), ()) if self.path is None else read_state(self.path)
-
-    @property
-    def said(self) -> str:
-        """Who says who there is."""
-        return Parties().said if self.path is None else f"{self.path} names"
 
 
 def dealt_out(records: Records, parties: int | Sequence[int]) -> tuple[Records, ...]:
@@ -209,11 +201,23 @@ def in_processes(launch: Launch, agent_processes: int | None = None) -> Place:
         servers=tuple(simulation.share_servers),
         shuffler=simulation.shuffler,
         process_ids={peer.name: pid for peer, pid in zip(started, simulation.process_ids, strict=True)},
-        ready=compiled_first(launch.told),
+        ready=partial(compiled, launch.told),
         some=some,
         close=lambda: simulation.__exit__(None, None, None),
     )
     return place
+
+
+def compiled(told: Callable[[str], None], collection: Collection) -> None:
+    """Compile what the proofs of a collection need, once for all processes of this machine: they find it on disk."""
+
+    def tell(step: str, done: int, steps: int) -> None:
+        if done < steps:
+            told(f"compiling what makes and verifies proofs: {step} ({done + 1} of {steps})")
+
+    if collection.tier == default_tier(simulated=False):
+        people = sum(party.people for party in collection.parties)
+        compile_for(collection.encoding, people, len(collection.servers), tell)
 
 
 def _dialled(whole: Place, numbers: Sequence[int], records: Records | None = None) -> Place:
@@ -247,7 +251,7 @@ def _dialled(whole: Place, numbers: Sequence[int], records: Records | None = Non
 
 def running(where: Address, *, may_miss: bool = True) -> Place:
     """The parties that a file tells of, and those that dial in: all of them or, if some may be missing, who is there."""
-    state, identity = where.state(), where.identity
+    state, identity = where.state, where.identity
     with ExitStack() as stack:
         attached = _attached(where, stack)
         parties = RemoteParties([*state.agents, *attached], identity=identity, may_miss=may_miss)
@@ -275,15 +279,16 @@ def running(where: Address, *, may_miss: bool = True) -> Place:
 
 def behind_shuffler(where: Address) -> Place:
     """A running shuffler, which alone knows the parties: nobody else is dialled."""
-    state = where.state()
     with ExitStack() as stack:
-        mixer = _mixer(state, where.identity, stack)
+        mixer = _mixer(where.state, where.identity, stack)
         if mixer is None or where.relay is not None:
             raise InvalidParameter(
                 "the shuffled model needs a shuffler: `localdp parties up --shuffler`, and to connect with its file"
             )
         parties = Parties(mixer, mixer=mixer, said=where.said)
-        return Place(parties, shuffler=state.shuffler, identity=where.identity, close=stack.pop_all().close)
+        return Place(
+            parties, shuffler=where.state.shuffler, identity=where.identity, close=stack.pop_all().close
+        )
 
 
 def _mixer(state: State, identity: Identity | None, stack: ExitStack) -> RemoteShuffler | None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
+from localdp.oracles.local import LocalOracle
+from parties.federated.events import Event
 from parties.federated.places import Place
 from parties.rounds.partial import RoundResult
 from parties.rounds.plan import Quorum
@@ -42,6 +44,23 @@ def asked_round(
                 return rounds.resume(begun.round_id, deadline_seconds=seconds, quorum=quorum), None
             result = rounds.ask(query, randomizer, deadline_seconds=seconds, quorum=quorum)
             return result, rounds.refusals
+
+
+def ended(result: RoundResult, query: str, people: int, epsilon: Epsilon) -> Event:
+    """What is told of a round that brought an answer."""
+    return Event(
+        "round ended",
+        LocalOracle.model,
+        (query,),
+        people,
+        reports=result.answered.people,
+        missing={why: count.people for why, count in result.missing.items()},
+        epsilon=float(epsilon),
+        value=result.answer.value,
+        standard_error=result.answer.standard_error,
+        parties=result.answered.parties,
+        asked=result.asked.parties,
+    )
 
 
 def _enrol(place: Place, rounds: Rounds) -> None:
