@@ -255,8 +255,7 @@ class Federation:
         return replace(
             asked,
             lr=WatchedReports(place.lr, place.contributors, self.events, self._spending, model),
-            share_servers=asked.share_servers
-            and WatchedShares(asked.share_servers, self._spending, place.ready),
+            share_servers=asked.share_servers and WatchedShares(asked.share_servers, self._spending),
             mixer=asked.mixer and WatchedMixer(asked.mixer, place.contributors, self._spending),
             curator=self._curator,
         )

@@ -28,14 +28,15 @@ from localdp.sharing.storage import Holding
 from parties.coordinator import Peer, RemoteParties
 from parties.experiments.definition import Experiment
 from parties.experiments.settings import limit_of
-from parties.shares.collector import RemoteShareServers, never
+from parties.shares.collector import never
+from parties.simulation.launched_shares import LaunchedShareServers
 from parties.simulation.launcher import Simulation
 
 MOST_PROCESSES = 600  # of all workers together
 BROKEN = (Unreachable, DeadlineMissed, StorageFailed)
 
 
-class CountingShareServers(RemoteShareServers):
+class CountingShareServers(LaunchedShareServers):
     """Share servers as processes, and how many reports they did not accept."""
 
     def __init__(self, parties: RemoteParties, peers: Sequence[Peer]) -> None:

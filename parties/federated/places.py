@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
@@ -22,12 +21,11 @@ from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt
 from localdp.oracles.lr import InProcessLROracle, LROracle
 from localdp.oracles.models import Parties
-from localdp.oracles.shared import InProcessShareServers, default_tier
+from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import Promise
 from localdp.oracles.simulated import simulated_parties, simulated_servers
 from localdp.party.party import Party
-from localdp.sharing.collection import Collection, Contributor
-from localdp.sharing.prio3_tier import compile_for
+from localdp.sharing.collection import Contributor
 from localdp.sharing.share_server import ShareServer
 from parties.addresses import State
 from parties.coordinator import Peer, Reachable, RemoteParties
@@ -37,6 +35,7 @@ from parties.relay.server import RelayServer
 from parties.shares.collector import RemoteShareServers, never
 from parties.shuffler.client import RemoteShuffler
 from parties.simulation import launcher
+from parties.simulation.launched_shares import LaunchedShareServers
 
 MOST_PARTIES = 2000
 SERVERS = range(2, 17)
@@ -60,7 +59,6 @@ class Place:
     servers: tuple[Peer, ...] = ()
     shuffler: Peer | None = None
     process_ids: Mapping[str, int] = field(default_factory=dict)  # of launched processes, by name
-    ready: Callable[[Collection], None] = lambda collection: None  # what is done before one is opened
     shuffles: bool = True  # a shuffler that runs mixes the reports of all parties, and not of some
     some: Callable[[Sequence[int]], Place] | None = None  # the place of some of the parties, by number
     identity: Identity | None = None
@@ -180,6 +178,7 @@ def in_processes(launch: Launch, agent_processes: int | None = None) -> Place:
         largest_request=launch.largest,
         shuffler=launch.promise,
         agent_processes=agent_processes,
+        told=launch.told,
     )
     simulation.__enter__()
     shufflers = [] if simulation.shuffler is None else [simulation.shuffler]
@@ -201,23 +200,10 @@ def in_processes(launch: Launch, agent_processes: int | None = None) -> Place:
         servers=tuple(simulation.share_servers),
         shuffler=simulation.shuffler,
         process_ids={peer.name: pid for peer, pid in zip(started, simulation.process_ids, strict=True)},
-        ready=partial(compiled, launch.told),
         some=some,
         close=lambda: simulation.__exit__(None, None, None),
     )
     return place
-
-
-def compiled(told: Callable[[str], None], collection: Collection) -> None:
-    """Compile what the proofs of a collection need, once for all processes of this machine: they find it on disk."""
-
-    def tell(step: str, done: int, steps: int) -> None:
-        if done < steps:
-            told(f"compiling what makes and verifies proofs: {step} ({done + 1} of {steps})")
-
-    if collection.tier == default_tier(simulated=False):
-        people = sum(party.people for party in collection.parties)
-        compile_for(collection.encoding, people, len(collection.servers), tell)
 
 
 def _dialled(whole: Place, numbers: Sequence[int], records: Records | None = None) -> Place:
@@ -228,8 +214,13 @@ def _dialled(whole: Place, numbers: Sequence[int], records: Records | None = Non
         stack.callback(parties.close)
         shared = None
         if whole.servers:
-            ends = None if records is None else never  # launched servers, so that a run can be repeated
-            shared = RemoteShareServers(parties, whole.servers, identity=whole.identity, ends=ends)
+            shared = (
+                RemoteShareServers(parties, whole.servers, identity=whole.identity)
+                if records is None
+                else LaunchedShareServers(
+                    parties, whole.servers, ends=never
+                )  # so that a run can be repeated
+            )
             stack.callback(shared.close)
         names = {peer.name for peer in (*agents, *whole.servers)}
         return replace(

@@ -7,7 +7,7 @@ spent, and what is left is at most the rest; parties themselves know better (`Re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -115,7 +115,6 @@ class WatchedShares:
 
     behind: ShareServers
     spending: Spending
-    ready: Callable[[Collection], None] = lambda collection: None  # what is done before it is opened
     _counted: set[bytes] = field(
         default_factory=set
     )  # collections: one that broke off may be contributed to again
@@ -151,7 +150,6 @@ class WatchedShares:
 
     def open(self, collection: Collection) -> bool:
         """Announce a collection to every server."""
-        self.ready(collection)
         return self.behind.open(collection)
 
     def contribute(self, collection: Collection, cohort: Cohort) -> int:

@@ -16,11 +16,11 @@ from localdp.randomness.hazmat import SeededSource
 from parties.agent.service import SERVICE_NAME as AGENT_SERVICE
 from parties.agent.service import AgentService
 from parties.coordinator import Peer, RemoteParties
-from parties.federated import places
 from parties.federated.events import Event
 from parties.federation import Federation
 from parties.shares.collector import RemoteShareServers
 from parties.shuffler.service import SERVICE_NAME, ShufflerService
+from parties.simulation import launched_shares
 from tests.support.federations import ONE, loopback, parties_of, people
 from tests.support.relays import attaching
 
@@ -117,7 +117,7 @@ def test_what_proofs_need_is_compiled_here_before_launched_servers_hear_of_it(
         steps.append("opened")
         return opened(self, collection)
 
-    monkeypatch.setattr(places, "compile_for", compiling)
+    monkeypatch.setattr(launched_shares, "compile_for", compiling)
     monkeypatch.setattr(RemoteShareServers, "open", opening)
     with Federation.launch(PEOPLE, parties=2, processes=1, told=steps.append) as federation:
         federation.oracle("shared", 1).answer(["smoker"])
