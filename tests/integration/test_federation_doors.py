@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from localdp.errors import BudgetExhausted, InvalidParameter, Unreachable
+from localdp.oracles.local import LocalOracle
 from localdp.oracles.shuffler import Promise, Shuffler
 from localdp.randomness.hazmat import SeededSource
 from parties.agent.service import SERVICE_NAME as AGENT_SERVICE
@@ -139,4 +140,20 @@ def test_a_round_that_fails_says_what_it_would_have_cost() -> None:
         ("round ended", 2.0),
         ("round started", 2.0),
         ("round failed", 2.0),
+    ]
+
+
+def test_a_round_that_is_interrupted_is_told_as_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LocalOracle, "answer", interrupted)
+    told: list[Event] = []
+    with Federation.launch(PEOPLE, processes=False) as federation:
+        federation.events.subscribe(told.append)
+        with pytest.raises(KeyboardInterrupt):
+            federation.oracle("local", 1).answer(["smoker"])
+    assert [(event.kind, event.reason) for event in told] == [
+        ("round started", ""),
+        ("round failed", "interrupted"),
     ]
