@@ -119,9 +119,9 @@ class Federation:
         `parties` is how many there are, or how many people each holds; every person may spend `budget` in total, and
         `largest_request` (all of it, unless given) at a time.  A party hosts all of its people, each with a budget of
         their own, in a process of its own; or all parties are dealt out to so many processes; or, without any, they are
-        objects here.  With a promise there is a `shuffler` of its own that keeps it, a process where parties are processes;
-        without, the shuffled model mixes in this process.  `told` hears what takes long.  With `insecure_seed` everything
-        is repeatable, hence guessable: for made-up people only.
+        objects here.  A promise is kept by a `shuffler` in a process of its own; without one the shuffled model mixes in
+        this process.  `told` hears what takes long.  With `insecure_seed` everything is repeatable, hence guessable: for
+        made-up people only.
         """
         records, limit, keyring = records_of(data, schema), _epsilon(budget), _keyring(insecure_seed)
         largest = limit if largest_request is None else _epsilon(largest_request)
