@@ -1,4 +1,4 @@
-"""The result of comparing the trust models on one count: rows, fitted slopes, and what each model promises (`promises.py`).
+"""The result of comparing the trust models on one count: rows, fitted slopes, and what each model promises.
 
 Section 9.3 in numbers: for the same count at the same epsilon the local model errs by order sqrt(n), a
 curator (trusted, or simulated by share servers) by a constant, and so does the shuffled model, by a larger
@@ -14,28 +14,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.experiments.promises import NEIGHBOURS, PrivacyStatement, privacy_statements
+from localdp.oracles.bounds import shuffled_local_epsilon
+from localdp.oracles.models import MODELS
+from localdp.sharing.coalitions import coalition_epsilons
+from localdp.sharing.noise_plans import NoisePlan
 
-__all__ = [
-    "MODELS",
-    "NEIGHBOURS",
-    "NOISY_MODELS",
-    "Comparison",
-    "PrivacyStatement",
-    "Row",
-    "fit_slope",
-    "fit_slopes",
-    "privacy_statements",
-    "summarise",
-]
-
-MODELS = ("exact", "curator", "local", "shuffled", "shared")
+ORDER = ("local", "shuffled", "shared", "curator", "exact")  # of the table, so that growth is read first
 NOISY_MODELS = ("local", "shuffled", "curator", "shared")
 
 
@@ -78,21 +70,21 @@ class Comparison:
     rows: tuple[Row, ...]
     slopes: Mapping[str, float | None]  # None: too few different n, or an error of zero.
     seconds: float | None = None
-    privacy: tuple[PrivacyStatement, ...] = ()  # Empty: `privacy_statements` of the parameters above.
+    privacy: Sequence[Mapping[str, Any]] = ()  # the claim of each model about one count, as data
     delta: float = 1e-6  # of the shuffled model
-
-    def statements(self) -> tuple[PrivacyStatement, ...]:
-        """The promises of the models that have rows here."""
-        people = tuple(row.people for row in self.of_model("shuffled"))
-        given = self.privacy or privacy_statements(
-            self.epsilon, self.noise_plan, self.servers, self.delta, people
-        )
-        present = {row.model for row in self.rows}
-        return tuple(statement for statement in given if statement.model in present)
 
     def of_model(self, model: str) -> tuple[Row, ...]:
         """The rows of one model, by increasing n."""
         return tuple(sorted((row for row in self.rows if row.model == model), key=lambda row: row.people))
+
+    def notes(self) -> tuple[str, ...]:
+        """What is left of epsilon against a dishonest shuffler, and against more share servers than a plan tolerates."""
+        told, people = [], [row.people for row in self.of_model("shuffled")]
+        if people:
+            told.append(_single_reports(self.epsilon, self.delta, people))
+        if self.of_model("shared"):
+            told.append(_coalitions(self.epsilon, NoisePlan.parse(self.noise_plan), self.servers))
+        return tuple(filter(None, told))
 
     def to_data(self) -> dict[str, Any]:
         """Plain lists, dicts, strings and finite numbers: the `data` of the JSON envelope."""
@@ -105,8 +97,36 @@ class Comparison:
             "servers": self.servers,
             "transport": self.transport,
             "seconds": self.seconds,
-            "privacy": [asdict(statement) for statement in self.statements()],
+            "privacy": list(self.privacy),
+            "notes": list(self.notes()),
         }
+
+
+def _single_reports(epsilon: float, delta: float, people: Sequence[int]) -> str:
+    """What a report reveals to the shuffler, for the fewest and for the most people."""
+    amount, part = Epsilon.requested(epsilon), Fraction(str(delta))
+    told = [
+        f"{float(shuffled_local_epsilon(amount, part, n)):.3g} where {n:,} people are mixed"
+        for n in sorted({min(people), max(people)})
+    ]
+    return f"shuffled: against the shuffler itself a single report has epsilon {' and '.join(told)}."
+
+
+def _coalitions(epsilon: float, plan: NoisePlan, servers: int) -> str:
+    """What is left of epsilon against the smallest coalition that is not tolerated, and against all but one server."""
+    rows = coalition_epsilons(plan, Epsilon.requested(epsilon), servers=servers)[
+        plan.withstands(servers) + 1 : -1
+    ]
+    told = [
+        f"against {_coalition(row.colluding)} it is {float(row.epsilon):.3g}"
+        for row in dict.fromkeys((*rows[:1], *rows[-1:]))
+        if row.epsilon is not None
+    ]
+    return f"shared: a server knows its own part of the noise, so {' and '.join(told)}." if told else ""
+
+
+def _coalition(servers: int) -> str:
+    return "one server" if servers == 1 else f"{servers} servers"
 
 
 def summarise(absolute_errors: Sequence[float] | NDArray[Any]) -> tuple[float, float]:

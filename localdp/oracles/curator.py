@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger
 from localdp.cohorts import Cohort
@@ -70,13 +70,7 @@ class CuratorOracle:
     @property
     def claim(self) -> PrivacyClaim:
         """Pure, but the curator sees everything."""
-        return PrivacyClaim(
-            "curator",
-            self.cost.epsilon_per_person,
-            Strength.PURE,
-            "anybody but the curator",
-            "The curator holds every record in the clear and must be honest.",
-        )
+        return PrivacyClaim.of_curator(self.cost.epsilon_per_person)
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, each with its share of the round's epsilon in noise."""

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.experiments.compare import Block, Settings, comparison_of, run_comparison
-from localdp.experiments.comparison import Comparison
-from localdp.experiments.keyring import Keyring
+from localdp.experiments.comparison import Comparison, fit_slopes
+from localdp.oracles.shuffler import DEFAULT_DELTA
 from localdp.sharing.noise_plans import NoisePlan
 from parties.command.options import names, require_writable, whole_number, whole_numbers
 from parties.command.output import plain_path, print_ok, print_whole, stderr_console, stdout_console
 from parties.command.signals import terminate_like_ctrl_c
-from parties.report import print_comparison, require_matplotlib, write_all
+from parties.experiments.cells import Block
+from parties.experiments.comparing import comparison, run_comparison
+from parties.experiments.definition import Experiment, PartiesPlan, Sweep, Transport
+from parties.experiments.trials import BlockResult
+from parties.report.comparison import print_comparison
+from parties.report.drawing import require_matplotlib
+from parties.report.writing import write_comparison
 from parties.view.bars import trials_shown
 
 
@@ -37,60 +40,59 @@ class CompareOptions:
     json: bool
     insecure_seed: int | None
 
-    def settings(self) -> Settings:
+    def experiment(self) -> Experiment:
         """The options, checked."""
-        return Settings(
-            epsilon=Epsilon.requested(self.epsilon),
-            people=whole_numbers(self.people),
-            trials=whole_number(self.trials),
-            models=names(self.models),
-            plan=NoisePlan.parse(self.noise_plan),
-            parties=self.parties,
-            servers=self.servers,
+        seeds = () if self.insecure_seed is None else (self.insecure_seed,)
+        sweep = Sweep(
+            names(self.models),
+            (Epsilon.requested(self.epsilon),),
+            whole_numbers(self.people),
+            (None,),
+            whole_number(self.trials),
+            seeds,
         )
+        transport: Transport = "processes" if self.transport == "grpc" else "in-process"
+        parties = PartiesPlan(self.parties, share_servers=self.servers, transport=transport)
+        return comparison(sweep, parties, NoisePlan.parse(self.noise_plan))
 
 
 def run_compare(options: CompareOptions) -> None:
     """Run, then print the table or the envelope, and write the files."""
-    settings = options.settings()
+    experiment = options.experiment()
     terminate_like_ctrl_c()
     if options.out is not None:
         require_matplotlib()
         require_writable(options.out)
-    comparison = measured(options, settings)
-    paths = write_all(comparison, options.out) if options.out is not None else None
+    measured = _measured(options, experiment)
+    paths = write_comparison(measured, options.out) if options.out is not None else ()
     if options.json:
-        print_ok(comparison.to_data())
+        print_ok(measured.to_data())
         return
-    print_comparison(comparison, stdout_console())
-    if paths is not None:
+    print_comparison(measured, stdout_console())
+    if paths:
         print_whole(stdout_console(), f"Written: {', '.join(plain_path(path) for path in paths)}")
 
 
-def measured(options: CompareOptions, settings: Settings) -> Comparison:
-    """The experiment, with a progress bar on standard error."""
-    keyring = keyring_of(options.insecure_seed)
-    started = time.monotonic()
-    with progress_of(settings) as done:
-        if options.transport == "grpc":
-            from parties.simulation.federation import over_grpc
-
-            rows = run_comparison(settings, keyring, over_grpc, done)
-        else:
-            from parties.simulation.pool import run_in_pool
-
-            rows = run_in_pool(settings, keyring, options.jobs, done)
-    return comparison_of(settings, options.transport, rows, time.monotonic() - started)
-
-
-def keyring_of(insecure_seed: int | None) -> Keyring:
-    """Secrets from the operating system, unless repeatable ones were asked for."""
-    return Keyring.from_system() if insecure_seed is None else Keyring.insecurely_seeded(insecure_seed)
-
-
-@contextmanager
-def progress_of(settings: Settings) -> Iterator[Callable[[Block], None]]:
-    """A bar that moves with every finished block of trials, weighted by the people in it."""
-    total = len(settings.people) * len(settings.models) * settings.trials
+def _measured(options: CompareOptions, experiment: Experiment) -> Comparison:
+    """The experiment, with a progress bar on standard error that moves with every finished block of trials."""
+    started, sweep = time.monotonic(), experiment.sweep
+    total = len(sweep.people) * len(sweep.models) * sweep.trials
     with trials_shown(stderr_console(), total) as advance:
-        yield lambda block: advance(f"{block.model}, n = {block.people:,}", block.trials)
+
+        def done(block: Block, _: BlockResult) -> None:
+            advance(f"{block.cell.model}, n = {block.cell.people:,}", block.trials)
+
+        # Processes answer one after the other, and are started once for each number of people.
+        jobs = options.jobs if experiment.parties.transport == "in-process" else 1
+        rows, privacy = run_comparison(experiment, jobs=jobs, done=done)
+    return Comparison(
+        epsilon=float(sweep.epsilons[0]),
+        noise_plan=options.noise_plan,
+        servers=options.servers,
+        transport=options.transport,
+        rows=tuple(rows),
+        slopes=fit_slopes(rows),
+        seconds=time.monotonic() - started,
+        privacy=privacy,
+        delta=float(DEFAULT_DELTA),
+    )

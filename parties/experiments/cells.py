@@ -10,10 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.experiments.catalogue import QueryTask
 from parties.experiments.definition import Experiment
-
-QUERIES_PER_BLOCK = 25  # trials of a query; a learner's may take seconds, and make a block each
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +55,9 @@ def cells_of(experiment: Experiment) -> Iterator[Cell]:
                         yield Cell(model, epsilon, people, dimension, seed)
 
 
-def trials_per_block(experiment: Experiment) -> int:
-    """How many trials a worker runs at a time, at most."""
-    return QUERIES_PER_BLOCK if isinstance(experiment.task, QueryTask) else 1
-
-
 def blocks_of(experiment: Experiment) -> Iterator[Block]:
     """All blocks of all cells, in order."""
-    trials, size = experiment.sweep.trials, trials_per_block(experiment)
+    trials, size = experiment.sweep.trials, experiment.task.trials_per_block
     for cell in cells_of(experiment):
         for first in range(0, trials, size):
             yield Block(cell, first, min(size, trials - first))

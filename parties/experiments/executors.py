@@ -95,8 +95,8 @@ class Fan:
                 self._fill(waiting)
         except BrokenProcessPool as error:
             raise LocalDpError(
-                "a worker process ended unexpectedly, perhaps for want of memory; what was finished is kept: run "
-                "again with --resume, and fewer --jobs"
+                "a worker process ended unexpectedly, perhaps for want of memory: fewer --jobs; of `localdp run` what "
+                "was finished is kept, for --resume"
             ) from error
 
     def drained(self) -> Iterator[tuple[Any, Any]]:
@@ -120,3 +120,23 @@ class Fan:
     ) -> None:
         # Blocks that have begun are waited for: ending a worker that holds a queue's lock would hang the pool.
         self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+def run_blocks(
+    run: Callable[[_Item], _Result],
+    blocks: Iterable[_Item],
+    jobs: int,
+    keep: Callable[[_Item, _Result], None],
+    done: Callable[[_Item, _Result], None],
+    executor: Callable[[int], Executor] = executor_of,
+) -> None:
+    """Run every block and keep each as it ends; `done` is told, but not of those that an interruption left over."""
+    fan = Fan(executor(jobs), jobs, run)
+    try:
+        with fan:
+            for block, result in fan.completed(blocks):
+                keep(block, result)
+                done(block, result)
+    finally:
+        for block, result in fan.drained():  # begun before an interruption, and ended since
+            keep(block, result)

@@ -24,7 +24,7 @@ from localdp.experiments.catalogue import LearnerTask
 from localdp.experiments.faults import Faulty
 from localdp.experiments.outlook import Outlook
 from localdp.oracles.models import model_named
-from parties.experiments.cells import Cell, cells_of, trials_per_block
+from parties.experiments.cells import Cell, cells_of
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
 from parties.experiments.trials import Work, oracle_of_trial, processes_of, setting_of_trial
@@ -169,7 +169,7 @@ def _measured(work: Work, cell: Cell, records: Records, least: int = 1) -> tuple
         starting = 0.0
         if processes is not None and processes.lasting:  # they start once for a whole block
             processes.of_trial(parts, Faulty())
-            starting = (time.perf_counter() - started) / trials_per_block(work.experiment)
+            starting = (time.perf_counter() - started) / task.trials_per_block
         for trial in range(_REPEATED):
             if trial >= least and sum(taken) > _ENOUGH_SECONDS:
                 break

@@ -15,7 +15,7 @@ import platform
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -147,6 +147,7 @@ def _origin(experiment: Experiment) -> dict[str, Any]:
         "experiment": experiment.path.name,
         "configuration": experiment.text,
         "configuration_sha256": experiment.digest,
+        "plan": _plan(experiment),
         "seeds": list(seeds) if seeds else "system randomness",
         "confidential": experiment.data.confidential,
         "privacy": _about_privacy(experiment),
@@ -156,6 +157,22 @@ def _origin(experiment: Experiment) -> dict[str, Any]:
             "architecture": platform.machine(),
             "processors": os.cpu_count(),
         },
+    }
+
+
+def _plan(experiment: Experiment) -> dict[str, Any]:
+    """What was to be run, for whoever tells of it."""
+    parties = experiment.parties
+    return {
+        "run": experiment.task.to_data(),
+        "options": {
+            model: {name: str(value) for name, value in options.items()}
+            for model, options in experiment.options.items()
+        },
+        "parties": parties.count,
+        "share_servers": parties.share_servers,
+        "budget": None if parties.budget is None else float(parties.budget),
+        "faults": asdict(experiment.faults),
     }
 
 

@@ -23,7 +23,6 @@ from localdp.experiments.catalogue import Measured
 from localdp.experiments.cheating import joined
 from localdp.experiments.faults import Faulty, FaultyShareServers
 from localdp.experiments.keyring import Keyring
-from localdp.experiments.promises import NEIGHBOURS
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.lr import LROracle
 from localdp.oracles.models import Parties, model_named, oracle_of
@@ -106,7 +105,7 @@ def run_block(work: Work, block: Block) -> BlockResult:
     predicted = _predicted(work, block.cell, people) if block.first == 0 else None
     if claim is None:
         return BlockResult(rows, None, refusals, predicted)
-    return BlockResult(rows, claim.statement(), refusals, predicted, _claim_data(claim))
+    return BlockResult(rows, claim.statement(), refusals, predicted, claim.to_data())
 
 
 def oracle_of_trial(
@@ -155,17 +154,6 @@ def processes_of(work: Work, cell: Cell, stack: ExitStack) -> Processes | None:
     if not needs_processes(work.experiment, cell.model):
         return None
     return stack.enter_context(Processes(work.experiment, work.noise(cell)))
-
-
-def _claim_data(claim: PrivacyClaim) -> dict[str, Any]:
-    return {
-        "epsilon": None if claim.epsilon is None else float(claim.epsilon),
-        "delta": float(claim.delta),
-        "neighbours": NEIGHBOURS,
-        "strength": claim.strength.value,
-        "against": claim.against,
-        "honest": claim.honest,
-    }
 
 
 def _trial(

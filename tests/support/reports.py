@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+from localdp.accounting.claim import PrivacyClaim
+from localdp.accounting.epsilon import Epsilon
 from parties.experiments.running import run_experiment
-from parties.report.experiment import write_experiment_report
-from parties.report.experiment.files import stories_in
-from parties.report.experiment.story import Story
+from parties.report import write_experiment_report
+from parties.report.files import stories_in
+from parties.report.story import Story
 from tests.support.experiments import experiment
 
+ONE = Epsilon.requested(1)
 Results = dict[str, Any]
 
 # At epsilon 4 the budget does not suffice, and the shuffled model is refused throughout: somebody is missing.
@@ -58,7 +61,7 @@ def written(directory: Path, name: str, data: Any) -> Path:
 def separation() -> dict[str, Any]:
     """As `localdp separate parity` writes it."""
     points = [
-        {"series": series, "parameter": at, "people": 500, "trials": 10, "value": value}
+        {"series": series, "parameter": at, "people": 500, "trials": 10, "value": value, "error": 0.08}
         for series, values in (
             ("local", (1.0, 0.4, 0.0)),
             ("curator, exponential mechanism", (1.0, 1.0, 0.9)),
@@ -73,6 +76,7 @@ def separation() -> dict[str, Any]:
         "epsilon": 1.0,
         "points": points,
         "notes": ["local: 500 people"],
+        "privacy": [PrivacyClaim.of_local(ONE).to_data(), PrivacyClaim.of_curator(ONE).to_data()],
     }
 
 
@@ -88,7 +92,6 @@ def attack() -> dict[str, Any]:
         "parameter": "times asked",
         "measure": "fraction of the bits guessed",
         "points": points,
-        "logarithmic": True,
     }
     return {"name": "averaging", "title": "Averaging", "panels": [panel], "notes": ["a note"]}
 

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.accountant import largest_epsilon_each
-from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.gaussian import gaussian_variance
 from localdp.algorithms.release.distinguishers import ExponentialMechanism
@@ -134,9 +134,7 @@ class ChosenMajority:
     def claim(self) -> PrivacyClaim:
         """Of the whole sequence of actions, for neighbours that differ in one round."""
         honest = "The curator sees all losses and must be honest."
-        return PrivacyClaim(
-            "curator", self.epsilon, Strength.PURE, "anybody but the curator", honest, self.delta
-        )
+        return PrivacyClaim.of_curator(self.epsilon, self.delta, honest)
 
     def actions(self, losses: NDArray[Any], source: RandomSource) -> Integers:
         """The expert followed in each round."""
@@ -203,13 +201,7 @@ class LocalMajority:
     @property
     def claim(self) -> PrivacyClaim:
         """Pure, and nobody has to be trusted."""
-        return PrivacyClaim(
-            "local",
-            self.epsilon,
-            Strength.PURE,
-            "anybody outside the person's own party",
-            "Nobody else has to be honest.",
-        )
+        return PrivacyClaim.of_local(self.epsilon)
 
     def totals(self, reports: NDArray[Any]) -> Floats:
         """Unbiased estimates of each expert's losses before each round, from one report a round, in units of 1."""

@@ -11,12 +11,10 @@ import pytest
 
 from localdp.errors import InvalidParameter
 from localdp.experiments.comparison import (
-    MODELS,
     Comparison,
     Row,
     fit_slope,
     fit_slopes,
-    privacy_statements,
     summarise,
 )
 
@@ -28,7 +26,9 @@ ROWS = (
 
 
 def test_a_comparison_gives_exactly_the_promised_data() -> None:
-    data = Comparison(1.0, "each-server", 2, "in-process", ROWS, fit_slopes(ROWS), seconds=1.5).to_data()
+    data = Comparison(
+        1.0, "each-server", 2, "in-process", ROWS, fit_slopes(ROWS), 1.5, [{"model": "local"}]
+    ).to_data()
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert data["rows"][0] == {
         "model": "local",
@@ -53,7 +53,7 @@ def test_a_comparison_gives_exactly_the_promised_data() -> None:
         "transport": "in-process",
         "seconds": 1.5,
     }
-    assert [statement["model"] for statement in data["privacy"]] == ["exact", "local"]
+    assert data["privacy"] == [{"model": "local"}] and data["notes"] == []
 
 
 def test_the_rows_of_a_model_come_by_increasing_people() -> None:
@@ -112,46 +112,22 @@ def test_a_row_that_json_or_a_reader_could_not_hold_is_refused(changes: dict[str
         Row(**(good | changes))
 
 
-def test_every_model_states_its_epsilon_its_neighbours_and_whom_it_trusts() -> None:
-    statements = {statement.model: statement for statement in privacy_statements(0.5, "each-server", 3)}
-    assert set(statements) == set(MODELS)
-    assert {model: statement.kind for model, statement in statements.items()} == {
-        "exact": "none",
-        "curator": "pure",
-        "local": "pure",
-        "shuffled": "approximate",
-        "shared": "computational",
-    }
-    assert {model: statement.delta for model, statement in statements.items() if statement.delta} == {
-        "shuffled": 1e-6
-    }
-    assert all("replace one" in statement.neighbours for statement in statements.values())
-    assert "at least one of the 3" in statements["shared"].honest
-    assert "Definition 9.4" in statements["shared"].words
+def notes(epsilon: float, plan: str, servers: int) -> tuple[str, ...]:
+    row = Row("shared", 100, 10, 1.4, 0.1, 1.37, 0.85)
+    return Comparison(epsilon, plan, servers, "grpc", (row,), {}).notes()
 
 
 def test_the_shuffled_model_admits_what_the_shuffler_learns() -> None:
     rows = tuple(Row("shuffled", n, 10, 4.6, 0.1, 4.66, None) for n in (10_000, 1_000_000))
-    (statement,) = Comparison(1.0, "each-server", 2, "grpc", rows, {}, delta=1e-6).statements()
-    assert "probability of delta = 1e-06" in statement.words
-    assert "5.69 where 10,000 people are mixed and 10.3 where 1,000,000 people are mixed" in statement.words
-    assert "shuffler" in statement.honest
-    assert "other parties, who must not tell" in statement.honest
-    assert "assumed that the other parties do not tell the aggregator what they sent" in statement.words
-
-
-def test_divided_noise_that_tolerates_a_server_says_so() -> None:
-    words = privacy_statements(1.0, "divided(1)", 3)[-1]
-    assert "all but 1 of the 3 share servers" in words.honest
-    assert "colludes with one server" in words.words
-    assert "against 2 servers it is 1.68" in words.words
+    (note,) = Comparison(1.0, "each-server", 2, "grpc", rows, {}, delta=1e-6).notes()
+    assert "5.69 where 10,000 people are mixed and 10.3 where 1,000,000 people are mixed" in note
 
 
 def test_divided_noise_admits_what_a_coalition_learns() -> None:
-    two = privacy_statements(1.0, "divided", 2)[-1]
-    assert "against one server it is 1.68" in two.words
-    three = privacy_statements(1.0, "divided", 3)[-1]
-    assert "against one server it is 1.39 and against 2 servers it is 2.08" in three.words
-    assert "weaker" in privacy_statements(1e-6, "divided", 2)[-1].words
+    assert notes(1.0, "each-server", 3) == ()
+    assert "against one server it is 1.68" in notes(1.0, "divided", 2)[0]
+    assert "against one server it is 1.39 and against 2 servers it is 2.08" in notes(1.0, "divided", 3)[0]
+    assert "against 2 servers it is 1.68" in notes(1.0, "divided(1)", 3)[0]
+    assert "it is 0.134" in notes(1e-6, "divided", 2)[0]
     with pytest.raises(InvalidParameter):
-        privacy_statements(1.0, "none", 2)
+        notes(1.0, "none", 2)

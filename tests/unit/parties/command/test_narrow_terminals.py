@@ -24,8 +24,8 @@ from parties.command.output import plain_path, print_prose
 from parties.command.run import _SPARE, _result_table
 from parties.doctor.finding import note, ok
 from parties.experiments.results import Results
+from parties.report.comparison import print_comparison
 from parties.report.fitting import print_fitting
-from parties.report.table import print_comparison
 
 WIDTHS = (40, 60, 80, 120)
 

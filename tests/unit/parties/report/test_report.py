@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
+from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import LocalDpError
 from localdp.experiments.comparison import Comparison, Row, fit_slopes
@@ -26,8 +27,12 @@ from localdp.oracles.bounds import (
     shuffled_local_epsilon,
 )
 from parties.durable import write_atomically
-from parties.report import print_comparison, render_page, render_svg, write_all
+from parties.report.comparison import print_comparison
+from parties.report.drawing import panels_svg
+from parties.report.page import report_page
+from parties.report.stories import panel_of_comparison, story_of_comparison
 from parties.report.wording import alike, number, slope, with_error_bar
+from parties.report.writing import write_comparison
 
 PEOPLE = (10**2, 10**3, 10**4, 10**5, 10**6)
 
@@ -48,7 +53,33 @@ def comparison_of(people: tuple[int, ...] = PEOPLE, plan: str = "each-server") -
             Row("shuffled", n, 350 + i, shuffled * (0.97 + i / 100), shuffled / 30, shuffled, None),
             Row("shared", n, 400 + i, shared * (0.98 + i / 100), shared / 30, shared, central),
         ]
-    return Comparison(1.0, plan, 2, "in-process", tuple(rows), fit_slopes(rows), 2.5)
+    return Comparison(1.0, plan, 2, "in-process", tuple(rows), fit_slopes(rows), 2.5, CLAIMS)
+
+
+CLAIMS = [
+    claim.to_data()
+    for claim in (
+        PrivacyClaim("exact", None, Strength.NONE, "anybody", "Whoever asks learns the truth."),
+        PrivacyClaim.of_curator(Epsilon.requested(1)),
+        PrivacyClaim.of_local(Epsilon.requested(1)),
+        PrivacyClaim(
+            "shuffled", Epsilon.requested(1), Strength.PURE, "others", "The shuffler.", Fraction(1, 10**6)
+        ),
+        PrivacyClaim("shared", Epsilon.requested(1), Strength.COMPUTATIONAL, "others", "One server."),
+    )
+]
+
+
+def render_page(comparison: Comparison) -> str:
+    """As compare.html has it."""
+    return report_page([story_of_comparison("compare.json", comparison.to_data())], "")
+
+
+def render_svg(comparison: Comparison) -> str:
+    """As compare.svg has it, but for the title of its panel."""
+    return panels_svg(
+        [panel_of_comparison(comparison.to_data())], "Error of one private count, epsilon = 1"
+    )
 
 
 def printed(comparison: Comparison, width: int, encoding: str = "utf-8") -> str:
@@ -169,7 +200,7 @@ def test_the_plot_is_an_svg_whose_legend_names_every_series_and_slope() -> None:
     }
     for model, name in names.items():
         assert f"{name}: measured, slope {slope(comparison.slopes[model])}" in svg
-    for label in ("best known constant", "Thm 9.2", "error 0", "people n", "epsilon = 1"):
+    for label in ("predicted", "lower bound", "error of 0", "people n", "epsilon = 1"):
         assert label in svg
     assert "dc:date" not in svg
 
@@ -196,7 +227,7 @@ def test_the_page_loads_nothing_from_outside(page: str) -> None:
 def test_the_numbers_of_the_page_are_those_of_the_json(page: str) -> None:
     comparison = comparison_of()
     reader = read(page)
-    data = json.loads(reader.embedded)
+    data = json.loads(reader.embedded)["compare.json"]
     assert data == comparison.to_data()
     shown = set(reader.values)
     for row in data["rows"]:
@@ -204,14 +235,14 @@ def test_the_numbers_of_the_page_are_those_of_the_json(page: str) -> None:
         assert row["lower_bound"] is None or row["lower_bound"] in shown
         assert row["standard_error"] in reader.standard_errors
         assert f">{with_error_bar(row['mean_abs_error'], row['standard_error'])}</data>" in page
-    assert set(data["slopes"].values()) <= shown
+    assert all(f"{model} {slope(fitted)}" in page for model, fitted in data["slopes"].items())
 
 
 def test_the_page_states_the_promise_of_every_model(page: str) -> None:
     assert page.count("<article>") == 5
     assert "<dt>delta</dt><dd>1e-06</dd>" in page
     assert "Mixed by a shuffler" in page
-    for words in ("replace one person", "Definition 9.4", "Section 9.3", "must be honest", "per report"):
+    for words in ("replace one person", "Definition 9.4", "Section 9.3", "must be honest", "for one count"):
         assert words in page
     assert "prefers-color-scheme: dark" in page
     assert 'name="viewport"' in page
@@ -227,17 +258,18 @@ def test_text_from_outside_cannot_become_markup() -> None:
     hostile = Comparison(1.0, "divided", 2, "</script><b>x", comparison_of().rows, {})
     reader = read(render_page(hostile))
     assert "b" not in reader.tags
-    assert json.loads(reader.embedded)["transport"] == "</script><b>x"
+    assert json.loads(reader.embedded)["compare.json"]["transport"] == "</script><b>x"
 
 
 def test_three_files_are_written_whole_and_nothing_else(tmp_path: Path) -> None:
     comparison = comparison_of()
-    paths = write_all(comparison, tmp_path / "new" / "out")
+    paths = write_comparison(comparison, tmp_path / "new" / "out")
     assert sorted(path.name for path in paths) == ["compare.html", "compare.json", "compare.svg"]
     assert sorted((tmp_path / "new" / "out").iterdir()) == sorted(paths)
-    assert json.loads(paths.json.read_text()) == comparison.to_data()
-    assert paths.svg.read_text() == render_svg(comparison)
-    assert paths.html.read_text() == render_page(comparison)
+    numbers, drawing, page = (path.read_text() for path in paths)
+    assert json.loads(numbers) == comparison.to_data()
+    assert "Error of one private count, epsilon = 1" in drawing
+    assert page == render_page(comparison)
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_part(tmp_path: Path) -> None:
@@ -254,7 +286,7 @@ def test_without_matplotlib_the_numbers_are_kept_and_the_remedy_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(LocalDpError, match=r"localdp\[plots\]"):
-        write_all(comparison_of(), tmp_path)
+        write_comparison(comparison_of(), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["compare.json"]
 
 

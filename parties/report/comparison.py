@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from localdp.experiments.comparison import Comparison, Row
+from localdp.experiments.comparison import ORDER, Comparison, Row
+from localdp.oracles.models import MODELS
 from parties.report.fitting import print_fitting
-from parties.report.wording import MISSING, number, setting, slope, title, with_error_bar
+from parties.report.stories import title_of_comparison
+from parties.report.wording import MISSING, number, slope, with_error_bar
 
-ORDER = ("local", "shuffled", "shared", "curator", "exact")
-STYLES = {"local": "yellow", "shuffled": "blue", "shared": "cyan", "curator": "magenta", "exact": "green"}
 _WIDE_COLUMNS = 100
 _BAR_CELLS = 20
 _SPARE = ("lower bound", "ratio", "predicted")
@@ -38,8 +38,8 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 def comparison_table(comparison: Comparison, *, wide: bool = False, unicode: bool = True) -> Table:
     """One section for each model, one line for each n."""
     table = Table(
-        title=title(comparison),
-        caption=setting(comparison),
+        title=title_of_comparison(comparison.to_data()),
+        caption=_setting(comparison),
         box=box.SIMPLE_HEAD if unicode else box.ASCII2,
         pad_edge=False,
         title_justify="left",
@@ -60,7 +60,7 @@ def comparison_table(comparison: Comparison, *, wide: bool = False, unicode: boo
 
 
 def _cells(row: Row, comparison: Comparison, first: bool, wide: bool, unicode: bool) -> list[Text]:
-    style = STYLES[row.model]
+    style = MODELS[row.model].style
     cells = [
         Text(row.model if first else "", style=f"bold {style}"),
         Text(f"{row.people:,}"),
@@ -88,13 +88,19 @@ def _bar(row: Row, comparison: Comparison, unicode: bool) -> str:
 
 def _growth(comparison: Comparison, model: str) -> Text:
     line = Text()
-    line.append(f"{model:<9}", style=f"bold {STYLES[model]}")
+    line.append(f"{model:<9}", style=f"bold {MODELS[model].style}")
     fitted = comparison.slopes.get(model)
     if fitted is None:
         line.append("no slope: needs two or more different numbers of people, and errors above zero")
     else:
-        meaning = "grows like sqrt(n)" if model == "local" else "does not depend on n"
-        line.append(
-            f"fitted slope {slope(fitted)}; theory {'+0.50' if model == 'local' else '+0.00'}: {meaning}"
-        )
+        growth = MODELS[model].growth
+        meaning = "grows like sqrt(n)" if growth else "does not depend on n"
+        line.append(f"fitted slope {slope(fitted)}; theory {slope(growth)}: {meaning}")
     return line
+
+
+def _setting(comparison: Comparison) -> str:
+    """The parameters that every row shares."""
+    shuffled = f"shuffled: delta = {comparison.delta:g}; " if comparison.of_model("shuffled") else ""
+    servers = f"{comparison.servers} share servers, noise plan {comparison.noise_plan}"
+    return f"{shuffled}{servers}, {comparison.transport}"
