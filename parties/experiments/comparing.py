@@ -17,14 +17,13 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import MemoryLedger
 from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.accounting.shuffling import MOST_PEOPLE as MOST_SHUFFLED
 from localdp.domains import Records
@@ -42,8 +41,7 @@ from parties.experiments.cells import Block, Cell, blocks_of
 from parties.experiments.definition import DataSource, Experiment, Faults, Output, PartiesPlan, Sweep
 from parties.experiments.executors import Executor, executor_of, run_blocks
 from parties.experiments.trials import BlockResult, Work
-from parties.federated.places import Launch, dealt_out, in_this_process
-from parties.simulation.launcher import Simulation
+from parties.federated.places import Launch, dealt_out, in_processes, in_this_process
 
 QUERY = "smoker"
 MOST_TRIALS = 10**6
@@ -159,24 +157,16 @@ class _Held:
     def _parties(self, experiment: Experiment, cell: Cell, records: Records, keyring: Keyring) -> Parties:
         plan, promise = experiment.parties, promise_of(experiment)
         parts, budget, largest = dealt_out(records, plan.number), *_allowed(experiment, cell)
-        curator = MemoryLedger(records.people, budget)
+        launch = Launch(parts, records, budget, largest, plan.share_servers, keyring)
         if plan.transport == "processes":
-            running = self._stack.enter_context(
-                Simulation(
-                    parts,
-                    budget=budget,
-                    servers=plan.share_servers,
-                    keyring=keyring,
-                    largest_request=largest,
-                    shuffler=promise,
-                )
-            )
-            return Parties(running.parties, running.shared, running.mixer, records, curator)
-        place = in_this_process(Launch(parts, records, budget, largest, plan.share_servers, keyring))
-        mixer = None
-        if promise is not None:
-            mixer = Shuffler(place.lr, KeystreamSource(keyring.shuffler()), promise)
-        return Parties(place.lr, place.share_servers, mixer, records, curator)
+            place = in_processes(replace(launch, promise=promise))
+            self._stack.callback(place.close)
+            return place.parties
+        place = in_this_process(launch)
+        if promise is None:
+            return place.parties
+        mixer = Shuffler(place.lr, KeystreamSource(keyring.shuffler()), promise)
+        return replace(place.parties, mixer=mixer)
 
 
 _held = _Held()
