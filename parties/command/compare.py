@@ -13,10 +13,9 @@ from localdp.sharing.noise_plans import NoisePlan
 from parties.command.options import names, require_writable, whole_number, whole_numbers
 from parties.command.output import plain_path, print_ok, print_whole, stderr_console, stdout_console
 from parties.command.signals import terminate_like_ctrl_c
-from parties.experiments.cells import Block
+from parties.experiments.cells import Block, BlockResult
 from parties.experiments.comparing import comparison, run_comparison
 from parties.experiments.definition import Experiment, PartiesPlan, Sweep, Transport
-from parties.experiments.trials import BlockResult
 from parties.report.comparison import print_comparison
 from parties.report.drawing import require_matplotlib
 from parties.report.writing import write_comparison

@@ -17,13 +17,14 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import MemoryLedger
 from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.accounting.shuffling import MOST_PEOPLE as MOST_SHUFFLED
 from localdp.domains import Records
@@ -31,17 +32,18 @@ from localdp.errors import InvalidParameter
 from localdp.experiments.catalogue import CountTask
 from localdp.experiments.comparison import Row, summarise
 from localdp.experiments.keyring import Keyring
-from localdp.experiments.population import MOST_PEOPLE, made_up_people
+from localdp.experiments.population import MOST_PEOPLE, dealt, made_up_people
 from localdp.oracles.bounds import shuffled_local_epsilon
+from localdp.oracles.lr import InProcessLROracle
 from localdp.oracles.models import MODELS, Count, Parties, oracle_of
+from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import DEFAULT_DELTA, Promise, Shuffler
+from localdp.oracles.simulated import simulated_parties, simulated_servers
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.noise_plans import NoisePlan
-from parties.experiments.cells import Block, Cell, blocks_of
+from parties.experiments.cells import Block, BlockResult, Cell, Work, blocks_of
 from parties.experiments.definition import DataSource, Experiment, Faults, Output, PartiesPlan, Sweep
 from parties.experiments.executors import Executor, executor_of, run_blocks
-from parties.experiments.trials import BlockResult, Work
-from parties.federated.places import Launch, dealt_out, in_processes, in_this_process
 
 QUERY = "smoker"
 MOST_TRIALS = 10**6
@@ -156,17 +158,20 @@ class _Held:
 
     def _parties(self, experiment: Experiment, cell: Cell, records: Records, keyring: Keyring) -> Parties:
         plan, promise = experiment.parties, promise_of(experiment)
-        parts, budget, largest = dealt_out(records, plan.number), *_allowed(experiment, cell)
-        launch = Launch(parts, records, budget, largest, plan.share_servers, keyring)
+        parts, (budget, largest) = dealt(records, plan.number), _allowed(experiment, cell)
         if plan.transport == "processes":
-            place = in_processes(replace(launch, promise=promise))
+            from parties.federated.places import Launch, in_processes  # workers do without
+
+            launch = Launch(tuple(parts), records, budget, largest, plan.share_servers, keyring, promise)
+            place = in_processes(launch)
             self._stack.callback(place.close)
             return place.parties
-        place = in_this_process(launch)
-        if promise is None:
-            return place.parties
-        mixer = Shuffler(place.lr, KeystreamSource(keyring.shuffler()), promise)
-        return replace(place.parties, mixer=mixer)
+        held = simulated_parties(parts, keyring, budget, largest)
+        shared = InProcessShareServers(held, simulated_servers(plan.share_servers, keyring))
+        lr, curator = InProcessLROracle(held), MemoryLedger(records.people, budget)
+        coins = KeystreamSource(keyring.shuffler())
+        mixer = None if promise is None else Shuffler(lr, coins, promise)
+        return Parties(lr, shared, mixer, records, curator)
 
 
 _held = _Held()

@@ -24,10 +24,10 @@ from localdp.experiments.catalogue import LearnerTask
 from localdp.experiments.faults import Faulty
 from localdp.experiments.outlook import Outlook
 from localdp.oracles.models import model_named
-from parties.experiments.cells import Cell, cells_of
+from parties.experiments.cells import Cell, Work, cells_of
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
-from parties.experiments.trials import Work, oracle_of_trial, processes_of, setting_of_trial
+from parties.experiments.trials import oracle_of_trial, processes_of, setting_of_trial
 from parties.federated.places import dealt_out
 from parties.status import reason
 

@@ -22,9 +22,8 @@ from typing import Any
 
 from localdp.errors import InvalidParameter
 from parties.durable import write_atomically
-from parties.experiments.cells import Cell, blocks_of, cells_of
+from parties.experiments.cells import BlockResult, Cell, Row, blocks_of, cells_of
 from parties.experiments.definition import Experiment
-from parties.experiments.trials import BlockResult, Row
 
 FORMAT = 1
 _PACKAGES = ("localdp", "numpy", "cryptography", "pyarrow", "scikit-learn", "statsmodels")

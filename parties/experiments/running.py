@@ -22,14 +22,14 @@ from pathlib import Path
 
 from localdp.errors import InvalidParameter, LocalDpError, QueryRefused, SignalTooWeak, TooFewReports
 from localdp.experiments.keyring import Keyring
-from parties.experiments.cells import Block, Cell, blocks_of, cells_of
+from parties.experiments.cells import Block, BlockResult, Cell, Work, blocks_of, cells_of
 from parties.experiments.definition import Experiment
 from parties.experiments.executors import Executor, executor_of, run_blocks
 from parties.experiments.journal import Header, Journal
 from parties.experiments.populations import population
 from parties.experiments.processes import require_few_processes
 from parties.experiments.results import Results, require_formats, results_of, write_results
-from parties.experiments.trials import BlockResult, Work, oracle_of_trial, run_block
+from parties.experiments.trials import oracle_of_trial, run_block
 from parties.federated.places import dealt_out
 
 Done = Callable[[Block, BlockResult], None]

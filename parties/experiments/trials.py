@@ -12,7 +12,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from localdp.accounting.claim import PrivacyClaim
@@ -22,12 +22,11 @@ from localdp.errors import BudgetExhausted, LocalDpError, PolicyRefused
 from localdp.experiments.catalogue import Measured
 from localdp.experiments.cheating import joined
 from localdp.experiments.faults import Faulty, FaultyShareServers
-from localdp.experiments.keyring import Keyring
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.lr import LROracle
 from localdp.oracles.models import Parties, model_named, oracle_of
 from localdp.randomness.source import RandomSource
-from parties.experiments.cells import Block, Cell
+from parties.experiments.cells import Block, BlockResult, Cell, Row, Work
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
 from parties.experiments.processes import BROKEN, CountingShareServers, Processes, needs_processes
@@ -42,39 +41,6 @@ from parties.federated.places import dealt_out
 from parties.status import reason
 
 _POPULATIONS = 2  # kept in a worker
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What workers need beside the block."""
-
-    experiment: Experiment
-    people_root: (
-        bytes  # of the coins that people are made or drawn with: public, and the same after a resumption
-    )
-    noise_root: bytes = field(
-        repr=False
-    )  # of the parties', servers' and analyst's secrets: never written down
-
-    def people(self, cell: Cell) -> Keyring:
-        """The coins that people are made with."""
-        return Keyring(self.people_root) if cell.seed is None else Keyring.insecurely_seeded(cell.seed)
-
-    def noise(self, cell: Cell) -> Keyring:
-        """The secrets of a trial's roles."""
-        return Keyring(self.noise_root) if cell.seed is None else Keyring.insecurely_seeded(cell.seed)
-
-
-@dataclass(frozen=True, slots=True)
-class BlockResult:
-    """What a block brought."""
-
-    rows: list[Row]  # one for each trial
-    promise: str | None  # in words, of one trial; None: all were refused
-    refusals: dict[str, str]  # by reason, the first message of each
-    predicted: float | None  # standard error of one entry, from the plan; of a cell's first block only
-    claim: dict[str, Any] | None = None  # the promise as data
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,8 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from localdp.oracles.models import model_named
-from parties.experiments.cells import Block, Cell, cells_of
+from parties.experiments.cells import Block, BlockResult, Cell, Row, cells_of
 from parties.experiments.definition import Experiment
-from parties.experiments.trials import BlockResult, Row
 
 # What is shown of a trial, and what of it is compared with the predicted error: the first that its row has.
 ESTIMATES = ("estimate", "score", "root_mean_square_error")

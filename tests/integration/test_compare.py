@@ -12,10 +12,9 @@ from localdp.experiments.comparison import Row
 from localdp.oracles.models import MODELS
 from localdp.sharing.noise_plans import PLANS, NoisePlan
 from parties.experiments import comparing
-from parties.experiments.cells import Block, cells_of
+from parties.experiments.cells import Block, Work, cells_of
 from parties.experiments.comparing import comparison, promise_of, run_comparison
 from parties.experiments.definition import Experiment, PartiesPlan, Sweep, Transport
-from parties.experiments.trials import Work
 
 
 def compared(

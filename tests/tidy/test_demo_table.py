@@ -52,4 +52,4 @@ def test_a_row_of_the_table_is_true(row: list[str]) -> None:
 def test_every_model_is_in_the_picture(model: str) -> None:
     picture = (ROOT / "docs/compare.svg").read_text()
     assert re.search(rf">{model}: measured, slope \+0\.[05]0<", picture)
-    assert f"{model}: predicted" in picture
+    assert ">predicted<" in picture
