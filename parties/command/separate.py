@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from localdp.oracles.models import MODELS
 from parties.command.arguments import JsonOption, SeedOption
 
 
@@ -34,35 +33,14 @@ def separate(
     insecure_seed: SeedOption = None,
 ) -> None:
     """Show what one trust model can do and another cannot: parity, masked-parity, conjunctions, count."""
+    from parties.command.compare import compare
     from parties.command.output import reporting
 
+    if experiment is Experiment.counting:  # the separation of section 9.3 is a command of its own
+        compare(epsilon, trials=str(trials), out=out, json=json, insecure_seed=insecure_seed)
+        return
     with reporting(json):
-        if experiment is Experiment.counting:
-            _count(epsilon, trials, out, json, insecure_seed)
-        else:
-            _run(experiment, epsilon, trials, out, json, insecure_seed)
-
-
-def _count(epsilon: str, trials: int, out: Path | None, json: bool, insecure_seed: int | None) -> None:
-    """The separation of section 9.3 is an experiment of its own."""
-    from parties.command.compare import CompareOptions, run_compare
-
-    run_compare(
-        CompareOptions(
-            epsilon=epsilon,
-            people="100,1000,1e4,1e5,1e6",
-            trials=str(trials),
-            models=",".join(MODELS),
-            transport="process",
-            noise_plan="each-server",
-            parties=4,
-            servers=2,
-            jobs=2,
-            out=out,
-            json=json,
-            insecure_seed=insecure_seed,
-        )
-    )
+        _run(experiment, epsilon, trials, out, json, insecure_seed)
 
 
 def _run(
