@@ -28,10 +28,6 @@ class Executor(Protocol):
         """Begin, soon."""
         ...
 
-    def map(self, function: Callable[[_Item], _Result], items: Iterable[_Item], /) -> Iterator[_Result]:
-        """The results of all items, in their order."""
-        ...
-
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Let go of the workers."""
         ...
@@ -48,10 +44,6 @@ class ThisProcess:
         except Exception as error:
             future.set_exception(error)
         return future
-
-    def map(self, function: Callable[[_Item], _Result], items: Iterable[_Item], /) -> Iterator[_Result]:
-        """One after the other."""
-        return map(function, items)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """There is nobody to let go."""
