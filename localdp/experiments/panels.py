@@ -39,6 +39,11 @@ class Point:
         if self.error is not None and self.error < 0:
             raise InvalidParameter("a standard error is not negative")
 
+    @property
+    def ratio(self) -> float | None:
+        """Measured over predicted; None where there is nothing to compare with."""
+        return self.value / self.predicted if self.value is not None and self.predicted else None
+
     def to_data(self) -> dict[str, Any]:
         """As plain data, for JSON."""
         told = asdict(self)

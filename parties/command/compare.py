@@ -96,7 +96,7 @@ def _run(experiment: Experiment, transport: str, jobs: int, out: Path | None, js
 
 def _measured(experiment: Experiment, transport: str, jobs: int) -> Comparison:
     """The experiment, with a progress bar on standard error that moves with every finished block of trials."""
-    from localdp.experiments.comparison import Comparison, fit_slopes
+    from localdp.experiments.comparison import Comparison
     from localdp.oracles.shuffler import DEFAULT_DELTA
     from parties.command.output import stderr_console
     from parties.experiments.comparing import run_comparison
@@ -111,14 +111,13 @@ def _measured(experiment: Experiment, transport: str, jobs: int) -> Comparison:
 
         # Processes answer one after the other, and are started once for each number of people.
         workers = jobs if experiment.parties.transport == "in-process" else 1
-        rows, privacy = run_comparison(experiment, jobs=workers, done=done)
+        points, privacy = run_comparison(experiment, jobs=workers, done=done)
     return Comparison(
         epsilon=float(sweep.epsilons[0]),
         noise_plan=str(experiment.options["shared"]["noise_plan"]),
         servers=experiment.parties.share_servers,
         transport=transport,
-        rows=tuple(rows),
-        slopes=fit_slopes(rows),
+        points=tuple(points),
         seconds=time.monotonic() - started,
         privacy=privacy,
         delta=float(DEFAULT_DELTA),

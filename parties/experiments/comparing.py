@@ -30,8 +30,9 @@ from localdp.accounting.shuffling import MOST_PEOPLE as MOST_SHUFFLED
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
 from localdp.experiments.catalogue import CountTask
-from localdp.experiments.comparison import Row, summarise
+from localdp.experiments.comparison import summarise
 from localdp.experiments.keyring import Keyring
+from localdp.experiments.panels import Point
 from localdp.experiments.population import MOST_PEOPLE, dealt, made_up_people
 from localdp.oracles.bounds import shuffled_local_epsilon
 from localdp.oracles.lr import InProcessLROracle
@@ -80,8 +81,8 @@ def run_comparison(
     jobs: int = 1,
     done: Callable[[Block, BlockResult], None] = lambda block, result: None,
     executor: Callable[[int], Executor] = executor_of,
-) -> tuple[list[Row], list[dict[str, Any]]]:
-    """A row for each model and n, and what each model promises about one count."""
+) -> tuple[list[Point], list[dict[str, Any]]]:
+    """A point for each model and n, and what each model promises about one count."""
     root = os.urandom(32)
     run = functools.partial(run_counts, Work(experiment, root, root))
     results: dict[Block, BlockResult] = {}
@@ -94,15 +95,14 @@ def run_comparison(
     for block in blocks_of(experiment):
         errors.setdefault(block.cell, []).extend(row["error"] for row in results[block].rows)
         claims[block.cell.model] = results[block].claim
-    rows = [_row(experiment, cell, some) for cell, some in errors.items()]
-    return rows, [claim for claim in claims.values() if claim is not None]
+    points = [_point(experiment, cell, some) for cell, some in errors.items()]
+    return points, [claim for claim in claims.values() if claim is not None]
 
 
-def _row(experiment: Experiment, cell: Cell, errors: Sequence[float]) -> Row:
+def _point(experiment: Experiment, cell: Cell, errors: Sequence[float]) -> Point:
     mean, spread = summarise(np.array(errors))
-    return Row(
-        cell.model, cell.people, len(errors), mean, spread, *theory(experiment, cell.model, cell.people)
-    )
+    predicted, bound = theory(experiment, cell.model, cell.people)
+    return Point(cell.model, cell.people, mean, len(errors), spread, predicted, bound)
 
 
 def theory(experiment: Experiment, model: str, people: int) -> tuple[float, float | None]:

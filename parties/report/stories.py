@@ -106,17 +106,7 @@ def _asked_of_comparison(data: Mapping[str, Any], models: Iterable[str]) -> Fact
 def _all_numbers(panel: Panel) -> Table:
     columns = ("model", "people", "mean |error|", "predicted", "ratio", "lower bound", "trials")
     rows = tuple(
-        (
-            p.series,
-            p.parameter,
-            p.value,
-            p.predicted,
-            p.value / p.predicted if p.predicted else None,
-            p.bound,
-            p.trials,
-        )
-        for p in panel.points
-        if p.value is not None
+        (p.series, p.parameter, p.value, p.predicted, p.ratio, p.bound, p.trials) for p in panel.points
     )
     return Table(columns, rows, note="Mean |error| is in people; ratio is measured over predicted.")
 

@@ -8,7 +8,7 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.experiments.comparison import Row
+from localdp.experiments.panels import Point
 from localdp.oracles.models import MODELS
 from localdp.sharing.noise_plans import PLANS, NoisePlan
 from parties.experiments import comparing
@@ -33,7 +33,7 @@ def compared(
     return comparison(sweep, PartiesPlan(parties, transport=transport), plan)
 
 
-def rows(experiment: Experiment, **how: Any) -> list[Row]:
+def rows(experiment: Experiment, **how: Any) -> list[Point]:
     """What it brings."""
     return run_comparison(experiment, **how)[0]
 
@@ -47,8 +47,8 @@ def test_the_comparison_has_the_same_numbers_however_it_is_run(plan: NoisePlan) 
     seen: list[Block] = []
     assert rows(compared((60,), 53, **settings), jobs=2, done=lambda block, _: seen.append(block)) == here
     assert sum(block.trials for block in seen) == 5 * 53
-    assert {row.model for row in here} == {"exact", "curator", "local", "shuffled", "shared"}
-    assert all(row.mean_abs_error > 0 for row in here if row.model != "exact")
+    assert {row.series for row in here} == {"exact", "curator", "local", "shuffled", "shared"}
+    assert all((row.value or 0) > 0 for row in here if row.series != "exact")
     assert {claim["model"]: claim["epsilon"] for claim in claims} == dict.fromkeys(MODELS, 0.7) | {
         "exact": None
     }
@@ -92,8 +92,9 @@ def test_the_shuffled_error_is_the_predicted_one_whatever_n_is() -> None:
     # 400 trials: the mean of |error| has a standard error of 3.8 %; five of them.
     for row in rows(compared((100, 10_000), 400, models=("shuffled",))):
         assert row.predicted == pytest.approx(4.6, abs=0.1)
-        assert row.mean_abs_error == pytest.approx(row.predicted, rel=5 * 0.038)
-        assert row.lower_bound is None
+        assert row.predicted is not None
+        assert row.value == pytest.approx(row.predicted, rel=5 * 0.038)
+        assert row.bound is None
 
 
 def test_another_seed_gives_other_numbers() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
+from localdp.experiments.panels import Point
 from parties.experiments.running import run_experiment
 from parties.report import write_experiment_report
 from parties.report.files import stories_in
@@ -42,6 +43,13 @@ WITHOUT_FAULTS = TEXT.replace("dropouts = 0.25", "dropouts = 0").replace(
     "stragglers = 0.25", "stragglers = 0"
 )
 SECRET = TEXT.replace("insecure_seeds = 1\n", "")
+
+
+def row(
+    model: str, people: int, trials: int, mean: float, error: float, predicted: float, bound: float | None
+) -> Point:
+    """One line of a comparison's table."""
+    return Point(model, people, mean, trials, error, predicted, bound)
 
 
 def run_of(directory: Path, text: str = TEXT) -> tuple[Path, dict[str, Any]]:
