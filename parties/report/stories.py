@@ -21,6 +21,9 @@ _ONE_COUNT = (
     "spends epsilon again each time; the trials repeat it only to measure the error, on made-up data."
 )
 _ONE_TRIAL = "For one trial. Trials repeat it on made-up people, only to measure how often it succeeds."
+_BARS = (
+    "Bars are one standard error of a fraction of so many trials, with one success and one failure added."
+)
 _NOTHING = "An attack promises nothing. It shows what answers reveal that are exact, or not noisy enough."
 _WHY = (
     "Why there is a gap: without cryptography each person must add noise on their own. The noises of n people add up to "
@@ -131,16 +134,21 @@ def _summary(points: Iterable[Point]) -> str:
 def story_of_demonstration(source: str, data: Mapping[str, Any]) -> Story:
     """What one trust model can do and another cannot (section 12.1), or what an analyst learns from answers."""
     separation = "points" in data
-    told = [{"title": f"epsilon = {data['epsilon']:g}", **data}] if separation else data["panels"]
+    told = [{**data, "title": f"epsilon = {data['epsilon']:g}"}] if separation else data["panels"]
     panels = tuple(_panel(panel) for panel in told)
     privacy = data["privacy"] if separation else ()
+    note = _BARS if separation and any(point.error is not None for point in panels[0].points) else ""
     return Story(
         source,
         str(data["title"]),
         _asked_of_separation(data)
         if separation
         else {"asked": "answers about made-up people, in one process; nobody's agent is attacked"},
-        (Group(panels[0].measure.capitalize() if separation else "What the attacker learns", "", panels),),
+        (
+            Group(
+                panels[0].measure.capitalize() if separation else "What the attacker learns", note, panels
+            ),
+        ),
         data,
         promises=tuple(promise_of([claim]) for claim in privacy),
         about_promises=_ONE_TRIAL if separation else _NOTHING,
