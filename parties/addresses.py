@@ -69,14 +69,6 @@ def read_state(path: Path) -> State:
         ) from error
 
 
-def state_if_any(path: Path | None) -> State:
-    """What a file of addresses says; nothing, if it is not one: what is wrong with it is told by whoever needs it."""
-    with contextlib.suppress(InvalidParameter, OSError):
-        if path is not None:
-            return read_state(path)
-    return State((), ())
-
-
 def require_replaceable(path: Path) -> None:
     """Refuse to write over a file that is something else than the addresses of parties, or of parties that still run."""
     if not path.exists():

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
@@ -36,24 +36,28 @@ from localdp.errors import InvalidParameter, LocalDpError, Unreachable
 from localdp.experiments.keyring import Keyring
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.local import LocalOracle
+from localdp.oracles.lr import LROracle
+from localdp.oracles.models import Parties, model_named, oracle_of
 from localdp.oracles.plans import Plan
+from localdp.oracles.shuffler import Promise
 from localdp.queries.asked import Asked, AskedVector
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource
-from parties.addresses import State, require_replaceable, state_if_any, write_state
+from parties.addresses import State, read_state, require_replaceable, write_state
 from parties.federated.budgets import Budgets, by_amount, by_step
 from parties.federated.events import Event, Events
-from parties.federated.models import Sides, curator_ledger, oracle_on
+from parties.federated.ledgers import LedgerFile
 from parties.federated.places import (
-    SERVERS,
+    Address,
     Launch,
     Place,
+    behind_shuffler,
     dealt_out,
     in_processes,
     in_this_process,
     running,
 )
-from parties.federated.quorum import quorum_reports
+from parties.federated.quorum import ended, quorum_reports
 from parties.federated.tables import SchemaLike, records_of
 from parties.federated.views import LedgerOfSome, Some, SpendingOfSome
 from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, WatchedReports, WatchedShares
@@ -83,11 +87,10 @@ class Federation:
         self._keyring = keyring
         self._within = within
         self._closed = weakref.finalize(self, place.close)
-        self._curator: Ledger | None
+        self._curator: Ledger | None = place.parties.curator
         if within is None:
             self._numbers = count(1)  # of oracles: no two of them have the same coins
             self._spending = Spending(place.lr.people)
-            self._curator = curator_ledger(place.records, place.limits)
             self.events = Events()
             return
         whole, some = within.whole, within.some
@@ -106,6 +109,8 @@ class Federation:
         budget: EpsilonLike = 10,
         largest_request: EpsilonLike | None = None,
         processes: bool | int = True,
+        shuffler: Promise | None = None,
+        told: Callable[[str], None] = lambda text: None,
         insecure_seed: int | None = None,
     ) -> Federation:
         """Simulated parties that hold the data between them, as processes or in this one.
@@ -113,16 +118,14 @@ class Federation:
         `parties` is how many there are, or how many people each holds; every person may spend `budget` in total, and
         `largest_request` (all of it, unless given) at a time.  A party hosts all of its people, each with a budget of
         their own, in a process of its own; or all parties are dealt out to so many processes; or, without any, they are
-        objects here.  With `insecure_seed` everything is repeatable, hence guessable: for made-up people only.
+        objects here.  A promise is kept by a `shuffler` in a process of its own; without one the shuffled model mixes in
+        this process.  `told` hears what takes long.  With `insecure_seed` everything is repeatable, hence guessable: for
+        made-up people only.
         """
-        if share_servers not in SERVERS:
-            raise InvalidParameter(f"there are {SERVERS.start} to {SERVERS.stop - 1} share servers")
-        records, limit = records_of(data, schema), _epsilon(budget)
-        keyring = (
-            Keyring.from_system() if insecure_seed is None else Keyring.insecurely_seeded(insecure_seed)
-        )
+        records, limit, keyring = records_of(data, schema), _epsilon(budget), _keyring(insecure_seed)
         largest = limit if largest_request is None else _epsilon(largest_request)
-        launch = Launch(dealt_out(records, parties), records, limit, largest, share_servers, keyring)
+        parts = dealt_out(records, parties)
+        launch = Launch(parts, records, limit, largest, share_servers, keyring, shuffler, told)
         if processes is False:
             return cls(in_this_process(launch), keyring)
         return cls(in_processes(launch, None if processes is True else processes), keyring)
@@ -130,22 +133,33 @@ class Federation:
     @classmethod
     def connect(
         cls,
-        path: str | Path,
+        path: str | Path | None = None,
         identity: str | Path | Identity | None = None,
         *,
+        relay: str | None = None,
+        expect: Sequence[str] = (),
+        may_miss: bool = True,
+        only_shuffler: bool = False,
+        told: Callable[[str], None] = lambda text: None,
         insecure_seed: int | None = None,
     ) -> Federation:
-        """Running parties, from the file of `localdp parties up` or of `write_addresses`.
+        """Running parties, from the file of `localdp parties up` or of `write_addresses`, and those that dial in.
 
         `identity` is what the coordinator shows where parties want TLS: a directory of `localdp keys`.  The seed makes the
-        coordinator's public identifiers repeatable; the parties' coins are their own.  Whoever cannot be reached is `away`.
+        coordinator's public identifiers repeatable; the parties' coins are their own.  Whoever cannot be reached is `away`,
+        or refused unless some `may_miss`.  Agents dial in at `relay`, a host and a port, where those that `expect` names
+        are waited for.  With `only_shuffler` nobody but the shuffler is dialled, which alone knows the parties; `told`
+        hears how far share servers are.
         """
+        if path is not None and not Path(path).is_file():
+            raise InvalidParameter(f"{path}: there is no such file; `localdp parties up` writes it")
+        state = State((), ()) if path is None else read_state(Path(path))
         shown = load_identity(Path(identity)) if isinstance(identity, str | Path) else identity
-        keyring = (
-            Keyring.from_system() if insecure_seed is None else Keyring.insecurely_seeded(insecure_seed)
-        )
-        federation = cls(running(Path(path), shown), keyring)
-        journal_rounds(federation.events, state_if_any(Path(path)).events, len(federation.parties))
+        said = "these parties have" if path is None else f"{path} names"
+        where = Address(state, said, shown, relay, tuple(expect), told)
+        place = behind_shuffler(where) if only_shuffler else running(where, may_miss=may_miss)
+        federation = cls(place, _keyring(insecure_seed))
+        journal_rounds(federation.events, state.events, len(federation.parties) or len(state.agents))
         if federation.away:
             warnings.warn(f"{_names(federation.away)} cannot be reached", stacklevel=2)
         return federation
@@ -157,6 +171,7 @@ class Federation:
         its parties, so that a part of them has no shuffled model.  It ends with this one, or before it at its own `close`.
         """
         self._require_open()
+        self._place.require_known()
         if self._within is not None or self._place.some is None:
             raise InvalidParameter("this is a part of a federation already: ask the whole one for another")
         some = Some.named(parties, self._place.contributors)
@@ -187,10 +202,24 @@ class Federation:
         """The processes of launched parties and share servers, by name."""
         return self._place.process_ids
 
+    @property
+    def ledger_files(self) -> dict[str, Path]:
+        """The ledgers of launched parties, by name: theirs to write."""
+        books = zip(self.parties, self._place.ledgers, strict=False)
+        return {name: book.path for name, book in books if isinstance(book, LedgerFile)}
+
+    @property
+    def addresses(self) -> State:
+        """Where everybody is who can be dialled."""
+        place, people = self._place, {**self._place.stated, **self.parties}
+        agents = (*place.dialled, *place.away)
+        named = {peer.name: people[peer.name] for peer in agents if peer.name in people}
+        return State(agents, place.servers, place.shuffler, people=named)
+
     def oracle(
         self, model: str, epsilon: EpsilonLike | None = None, **options: Any
     ) -> StatisticalQueryOracle:
-        """The statistical-query oracle of a trust model (`parties.federated.models` lists models and options).
+        """The statistical-query oracle of a trust model (`localdp.oracles.models` lists models and options).
 
         Every round costs each person `epsilon`, in nats, until their budgets are spent.  In the local model
         `quorum=0.7` does without whoever is slow or gone, if so many of the people answer each request within
@@ -201,23 +230,43 @@ class Federation:
         if "quorum" in options:
             source = self._keyring.source("federation", str(number), model, "analyst")
             some = self._quorum_oracle(model, spent, source, **options)
-            return WatchedOracle(some, self.events, model, self, len(self._place.contributors))
+            return self._told(some, model, spent)
         self._require_everybody()
-        if model == "shuffled" and not self._place.shuffles:
+        if model_named(model).needs_mixer and not self._place.shuffles:
             raise InvalidParameter(
                 "the shuffler mixes the reports of all of its parties: ask the whole federation, or use the local model"
             )
-        place = self._place
-        reports = WatchedReports(place.lr, place.contributors, self.events, self._spending, model)
-        shares = None if place.share_servers is None else WatchedShares(place.share_servers, self._spending)
 
         def coins(purpose: str) -> RandomSource:
             return self._keyring.source("federation", str(number), model, purpose)
 
-        mixer = place.mixer and WatchedMixer(place.mixer, place.contributors, self._spending)
-        sides = Sides(reports, shares, place.records, self._curator, mixer)
-        oracle = oracle_on(sides, model, spent, coins, options)
-        return WatchedOracle(oracle, self.events, model, self, len(place.contributors))
+        return self._told(oracle_of(model, self._watched(model), spent, coins, options), model, spent)
+
+    def _told(
+        self, oracle: StatisticalQueryOracle, model: str, epsilon: Epsilon | None
+    ) -> StatisticalQueryOracle:
+        """The oracle, with its rounds told as events."""
+        cost, parties = None if epsilon is None else float(epsilon), len(self._place.contributors) or None
+        return WatchedOracle(oracle, self.events, model, self, parties, cost)
+
+    def reports(self) -> LROracle:
+        """What the parties report, for whoever asks with a randomizer of their own."""
+        self._require_open()
+        self._require_everybody()
+        return self._watched(LocalOracle.model).lr or self._place.lr
+
+    def _watched(self, model: str) -> Parties:
+        """The parties, with an account of what they are asked for."""
+        place, asked = self._place, self._place.parties
+        if not place.contributors:
+            return asked  # whom it asked is the shuffler's secret
+        return replace(
+            asked,
+            lr=WatchedReports(place.lr, place.contributors, self.events, self._spending, model),
+            share_servers=asked.share_servers and WatchedShares(asked.share_servers, self._spending),
+            mixer=asked.mixer and WatchedMixer(asked.mixer, place.contributors, self._spending),
+            curator=self._curator,
+        )
 
     def plan(
         self,
@@ -237,6 +286,7 @@ class Federation:
         as far as this coordinator knows: others may have asked them, too.
         """
         self._require_open()
+        self._place.require_known()
         left = self._left(of)
         if of == "curator" or self._place.ledgers or self._place.budgets is None:
             return Budgets(by_amount(left), exact=True)
@@ -283,42 +333,28 @@ class Federation:
         spent, wanted = Epsilon.requested(epsilon), Quorum.of_text(quorum)
         reports = quorum_reports(self._place, self._spending, wanted, deadline_seconds, journal)
         people = self.people + sum(count or 0 for count in self.away.values())
-        self.events.tell(Event("round started", "local", (query,), people))
+        model = LocalOracle.model
+        self.events.tell(Event("round started", model, (query,), people, epsilon=float(spent)))
         try:
             LocalOracle(reports, spent, KeystreamSource.from_system()).answer([query])
             result = reports.results[-1]
         except LocalDpError as error:
             why = reason(type(error)).lower()
-            self.events.tell(Event("round failed", "local", (query,), people, reason=why))
-            raise
-        self.events.tell(
-            Event(
-                "round ended",
-                "local",
-                (query,),
-                people,
-                reports=result.answered.people,
-                missing={why: count.people for why, count in result.missing.items()},
-                epsilon=float(spent),
-                value=result.answer.value,
-                standard_error=result.answer.standard_error,
-                parties=result.answered.parties,
-                asked=result.asked.parties,
+            self.events.tell(
+                Event("round failed", model, (query,), people, reason=why, epsilon=float(spent))
             )
-        )
+            raise
+        self.events.tell(ended(result, query, people, spent))
         return result
 
     def write_addresses(self, path: str | Path) -> None:
         """Write down where the parties are, for `connect` and for `localdp ask --connect`."""
-        if not self._place.agents:
+        if not self._place.dialled:
             raise InvalidParameter(
                 "parties in this process have no addresses: launch them with processes=True"
             )
         require_replaceable(Path(path))
-        agents = (*self._place.agents, *self._place.away)
-        people = {**self._place.stated, **self.parties}
-        named = {peer.name: people[peer.name] for peer in agents if peer.name in people}
-        write_state(State(agents, self._place.servers, people=named), Path(path))
+        write_state(self.addresses, Path(path))
 
     def close(self) -> None:
         """End launched parties, or let go of running ones."""
@@ -357,8 +393,10 @@ class Federation:
         **options: Any,
     ) -> StatisticalQueryOracle:
         """The local model without whoever is slow or gone, if a quorum answers every request by its deadline."""
-        if model != "local" or epsilon is None:
-            raise InvalidParameter('a quorum is of the local model: oracle("local", epsilon=1, quorum=0.7)')
+        if model != LocalOracle.model or epsilon is None:
+            raise InvalidParameter(
+                f'a quorum is of the {LocalOracle.model} model: oracle("{LocalOracle.model}", epsilon=1, quorum=0.7)'
+            )
         reports = quorum_reports(
             self._place, self._spending, Quorum.of_text(quorum), deadline_seconds, journal
         )
@@ -369,6 +407,10 @@ def _names(away: Mapping[str, int | None]) -> str:
     """Party south (6,055 people), and so on."""
     told = [name if people is None else f"{name} ({people:,} people)" for name, people in away.items()]
     return ("party " if len(told) == 1 else "parties ") + ", ".join(told)
+
+
+def _keyring(insecure_seed: int | None) -> Keyring:
+    return Keyring.from_system() if insecure_seed is None else Keyring.insecurely_seeded(insecure_seed)
 
 
 def _epsilon(value: EpsilonLike) -> Epsilon:

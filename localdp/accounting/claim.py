@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from typing import Any
 
 from localdp.accounting.epsilon import Epsilon
 
@@ -34,6 +35,22 @@ class PrivacyClaim:
     delta: Fraction = Fraction(0)
     neighbours: str = _PERSON  # what is hidden
 
+    @classmethod
+    def of_curator(
+        cls,
+        epsilon: Epsilon,
+        delta: Fraction = Fraction(0),
+        honest: str = "The curator holds every record in the clear and must be honest.",
+    ) -> "PrivacyClaim":
+        """Of whoever is given records and publishes noisy answers."""
+        return cls("curator", epsilon, Strength.PURE, "anybody but the curator", honest, delta)
+
+    @classmethod
+    def of_local(cls, epsilon: Epsilon, *, by_row: bool = False) -> "PrivacyClaim":
+        """Of reports that are randomized before they leave."""
+        against, honest = "anybody outside the person's own party", "Nobody else has to be honest."
+        return cls("local", epsilon, Strength.PURE, against, honest, neighbours=neighbours(by_row=by_row))
+
     def statement(self) -> str:
         """The claim in plain words."""
         if self.epsilon is None:
@@ -50,3 +67,16 @@ class PrivacyClaim:
 
     def _exception(self) -> str:
         return f", but for a probability of {float(self.delta):.3g}," if self.delta else ""
+
+    def to_data(self) -> dict[str, Any]:
+        """As plain data, for JSON; `words` are the statement."""
+        return {
+            "model": self.model,
+            "epsilon": None if self.epsilon is None else float(self.epsilon),
+            "delta": float(self.delta),
+            "neighbours": self.neighbours.replace("replacing", "replace", 1).removesuffix(","),
+            "strength": self.strength.value,
+            "against": self.against,
+            "honest": self.honest,
+            "words": self.statement(),
+        }

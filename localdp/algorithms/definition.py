@@ -24,11 +24,12 @@ from numpy.typing import ArrayLike
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
-from localdp.algorithms.quick_start import Bounds, Trust, oracle_of_arrays
+from localdp.algorithms.quick_start import Bounds, oracle_of_arrays
 from localdp.algorithms.tables import Features
 from localdp.domains import BitDomain, Domain, IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import Cost, StatisticalQueryOracle
+from localdp.oracles.models import DEFAULT_MODEL, ModelName, model_named
 from localdp.oracles.plans import Plan, require_signal
 
 TARGET = "target"  # the column of labels that a quick start makes
@@ -52,7 +53,7 @@ class Learner(ABC):
         labels: ArrayLike | None = None,
         *,
         epsilon: Epsilon | float | None = None,
-        trust: Trust = "local",
+        trust: ModelName = DEFAULT_MODEL,
         bounds: Bounds = (-1.0, 1.0),
     ) -> Self:
         """Learn from an oracle, or from a table of features and labels, whose people then spend epsilon each."""
@@ -60,7 +61,7 @@ class Learner(ABC):
             if labels is not None or epsilon is not None:
                 raise InvalidParameter("an oracle has its labels and its epsilon already")
             return self._fitted(oracle)
-        if epsilon is None and trust != "exact":
+        if epsilon is None and model_named(trust).spends:
             raise InvalidParameter("say what each person may spend: fit(X, y, epsilon=1.0)")
         made = oracle_of_arrays(oracle, labels, epsilon, trust, bounds, classes=self._predicts_classes)
         return self._fitted(made)

@@ -10,33 +10,25 @@ Checked in tests/unit/algorithms/test_quick_start.py.
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
-from localdp.accounting.ledger import MemoryLedger
 from localdp.domains import BitDomain, Domain, RealDomain, Records, Schema
 from localdp.errors import InvalidParameter
-from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
-from localdp.oracles.exact import ExactOracle
-from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.shared import InProcessShareServers, SharedOracle, default_tier
-from localdp.oracles.shuffled import ShuffledOracle, Shuffler
-from localdp.party.party import Party
-from localdp.party.policy import Policy
+from localdp.oracles.models import DEFAULT_MODEL, ModelName, Parties, TrustModel, model_named, oracle_of
+from localdp.oracles.shared import InProcessShareServers
+from localdp.oracles.simulated import simulated_parties, simulated_servers
 from localdp.randomness.keystream import KeystreamSource
-from localdp.randomness.source import RandomSource
-from localdp.sharing.share_server import ShareServer
-from localdp.sharing.vault import MemoryVault
 
-Trust = Literal["exact", "curator", "local", "shuffled", "shared"]
 Bounds = tuple[float, float]
 SECRET_BYTES = 32
 LARGEST_REPORT = Epsilon.requested(LARGEST_EPSILON_NATS)
+_SERVERS = 2
 
 
 def records_of_arrays(features: Any, labels: Any, bounds: Bounds, *, classes: bool = False) -> Records:
@@ -65,49 +57,49 @@ def _column(values: NDArray[Any], bounds: Bounds) -> tuple[Domain, NDArray[Any]]
 
 
 def oracle_of_records(
-    records: Records, epsilon: Epsilon | float | None, trust: Trust = "local"
+    records: Records, epsilon: Epsilon | float | None, trust: ModelName = DEFAULT_MODEL
 ) -> StatisticalQueryOracle:
     """An oracle about these records, in this process, with a budget of one epsilon for each person.
 
     Behind a shuffler a single report costs more than epsilon, so there the budget is 30 nats of single reports, and what
     counts against the aggregator is the oracle's claim.
     """
-    if trust == "exact":
-        return ExactOracle(records)
-    if epsilon is None:
+    model = model_named(trust)
+    if epsilon is None and model.spends:
         raise InvalidParameter("every trust model but the exact one needs an epsilon")
-    spent = Epsilon.requested(epsilon)
-    source = KeystreamSource(os.urandom(SECRET_BYTES))
-    if trust == "curator":
-        return CuratorOracle(records, spent, source)
-    party = Party("everybody", records, os.urandom(SECRET_BYTES), MemoryLedger(records.people, spent))
-    if trust == "local":
-        return LocalOracle(InProcessLROracle([party]), spent, source)
-    if trust == "shuffled":
-        return _shuffled(records, spent, source)
-    if trust == "shared":
-        servers = [
-            ShareServer(name, MemoryVault(os.urandom(SECRET_BYTES))) for name in ("server-0", "server-1")
-        ]
-        tier = default_tier(simulated=True)
-        return SharedOracle(InProcessShareServers([party], servers), spent, source, tier=tier)
-    raise InvalidParameter("a trust model is exact, curator, local, shuffled or shared")
+    spent = None if epsilon is None else Epsilon.requested(epsilon)
+    return oracle_of(trust, _at_hand(records, model, spent), spent, _coins)
 
 
-def _shuffled(records: Records, epsilon: Epsilon, source: RandomSource) -> ShuffledOracle:
-    """A single report may cost more than epsilon: mixing is what brings it down."""
-    ledger = MemoryLedger(records.people, LARGEST_REPORT)
-    policy = Policy(largest_epsilon=LARGEST_REPORT)
-    party = Party("everybody", records, os.urandom(SECRET_BYTES), ledger, policy)
-    shuffler = Shuffler(InProcessLROracle([party]), KeystreamSource(os.urandom(SECRET_BYTES)))
-    return ShuffledOracle(shuffler, epsilon, source)
+def _at_hand(records: Records, model: TrustModel, epsilon: Epsilon | None) -> Parties:
+    """Everybody as one party, where the model asks any."""
+    if epsilon is None or not model.needs_agents:
+        return Parties(records=records)
+    budget = LARGEST_REPORT if model.needs_mixer else epsilon
+    parties = simulated_parties([records], _Fresh(), budget, name=lambda number: "everybody")
+    shares = InProcessShareServers(parties, simulated_servers(_SERVERS, _Fresh()))
+    return Parties(InProcessLROracle(parties), shares, records=records)
+
+
+class _Fresh:
+    """A new secret for whoever needs one."""
+
+    def party(self, number: int) -> bytes:
+        """Of the system's randomness."""
+        return os.urandom(SECRET_BYTES)
+
+    server = party
+
+
+def _coins(purpose: str) -> KeystreamSource:
+    return KeystreamSource(os.urandom(SECRET_BYTES))
 
 
 def oracle_of_arrays(
     features: Any,
     labels: Any,
     epsilon: Epsilon | float | None,
-    trust: Trust,
+    trust: ModelName,
     bounds: Bounds,
     *,
     classes: bool = False,

@@ -13,7 +13,8 @@ from localdp.attacks.averaging import Averaged, averaged
 from localdp.attacks.subset_sums import guess_bound, random_bits, recovered
 from localdp.cohorts import Cohort
 from localdp.domains import BitDomain, Records, Schema
-from localdp.experiments.attack_results import Attack, Panel, Point, Range
+from localdp.experiments.attack_trials import Range
+from localdp.experiments.panels import Demonstration, Panel, Point
 from localdp.party.party import Party, Request
 from localdp.party.policy import Policy
 from localdp.randomizers.one_bit import binary_randomized_response
@@ -58,7 +59,7 @@ def outcome(series: str, times: int, source: RandomSource) -> tuple[float, Avera
     return recovered(result.guess, bits), result
 
 
-def averaging(tried: Range) -> Attack:
+def averaging(tried: Range) -> Demonstration:
     """All series."""
     points = [
         tried.point(series, times, _trial(series, times))
@@ -67,13 +68,13 @@ def averaging(tried: Range) -> Attack:
     ]
     points += [Point(f"at most, for {BUDGET} nats", times, guess_bound(BUDGET), 1) for times in REPETITIONS]
     title = f"One bit of each of {PEOPLE:,} people, epsilon = 1 a report"
-    panel = Panel(title, "times asked", "fraction of the bits guessed", tuple(points), logarithmic=True)
+    panel = Panel(title, "times asked", "fraction of the bits guessed", tuple(points))
     _, spent = outcome(FRESH, max(REPETITIONS), tried.keyring.source("attack", "averaging", "spent"))
     notes = (
         f"of {max(REPETITIONS)} new requests {spent.answered} were answered; then the budget was exhausted",
         f"one report at epsilon = 1 is right with probability {guess_bound(1):.3f}",
     )
-    return Attack("averaging", "Averaging the answers of a party", (panel,), notes)
+    return Demonstration("averaging", "Averaging the answers of a party", (panel,), notes)
 
 
 def _trial(series: str, times: int) -> Callable[[RandomSource], float]:

@@ -15,8 +15,9 @@ from localdp.attacks.subset_sums import guess_bound, random_bits
 from localdp.cohorts import Cohort
 from localdp.domains import BitDomain, Records, Schema
 from localdp.errors import LocalDpError
-from localdp.experiments.attack_results import Attack, Panel, Point, Range
-from localdp.experiments.bounds import shuffled_local_epsilon
+from localdp.experiments.attack_trials import Range
+from localdp.experiments.panels import Demonstration, Panel, Point
+from localdp.oracles.bounds import shuffled_local_epsilon
 from localdp.oracles.collecting import run_collection
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
@@ -108,9 +109,9 @@ def shuffled_trial(series: str, count: int, source: RandomSource) -> float:
     return float(guessed(report_difference(mixer, request, count)) == bool(records.column("secret")[-1]))
 
 
-def differencing(tried: Range) -> Attack:
+def differencing(tried: Range) -> Demonstration:
     """Both panels, and what is refused."""
-    return Attack(
+    return Demonstration(
         "differencing",
         "Differences of two counts",
         (_counts(tried), _mixed(tried)),
@@ -129,7 +130,7 @@ def _counts(tried: Range) -> Panel:
         for epsilon in EPSILONS
     ]
     title = f"{PEOPLE} people and {PEOPLE - 1} of them"
-    return Panel(title, "epsilon of each count", GUESSED, tuple(points), logarithmic=True)
+    return Panel(title, "epsilon of each count", GUESSED, tuple(points))
 
 
 def _mixed(tried: Range) -> Panel:
@@ -140,7 +141,7 @@ def _mixed(tried: Range) -> Panel:
     ]
     points += [Point("at most, for both counts", count, guess_bound(2), 1) for count in MIXED]
     title = f"mixed reports, epsilon = 1 at delta = {float(DEFAULT_DELTA):g}"
-    return Panel(title, "people who are mixed", GUESSED, tuple(points), logarithmic=True)
+    return Panel(title, "people who are mixed", GUESSED, tuple(points))
 
 
 def refusals(source: RandomSource) -> tuple[str, ...]:

@@ -24,7 +24,8 @@ from localdp.attacks.linear_program import linear_program, require_solver
 from localdp.attacks.subset_sums import guess_bound, random_bits, random_subsets, recovered, subset_sums
 from localdp.domains import Records
 from localdp.errors import LocalDpError
-from localdp.experiments.attack_results import Attack, Panel, Point, Range
+from localdp.experiments.attack_trials import Range
+from localdp.experiments.panels import Demonstration, Panel, Point
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.local import LocalOracle
@@ -130,10 +131,10 @@ def local(records: Records, each: Epsilon, source: RandomSource) -> StatisticalQ
     return LocalOracle(InProcessLROracle([party]), each, source, divide="epsilon")
 
 
-def reconstruction(tried: Range) -> Attack:
+def reconstruction(tried: Range) -> Demonstration:
     """All panels."""
     panels = (_accuracy(tried), _hadamard(tried), *_garbage(tried), _oracles(tried))
-    return Attack("reconstruction", "Reconstruction of a database of bits", panels, _notes(tried))
+    return Demonstration("reconstruction", "Reconstruction of a database of bits", panels, _notes(tried))
 
 
 def _accuracy(tried: Range) -> Panel:
@@ -147,7 +148,7 @@ def _accuracy(tried: Range) -> Panel:
         for deviation in DEVIATIONS
     ]
     title = f"{QUERIES:,} random subset sums of {PEOPLE} bits"
-    return Panel(title, "standard deviation of an answer", FRACTION, tuple(points), logarithmic=True)
+    return Panel(title, "standard deviation of an answer", FRACTION, tuple(points))
 
 
 def _hadamard(tried: Range) -> Panel:
@@ -198,7 +199,7 @@ def _oracles(tried: Range) -> Panel:
     ]
     points += [Point("at most, about one bit", epsilon, guess_bound(epsilon), 1) for epsilon in EPSILONS]
     title = f"{QUERIES:,} random subset sums of {PEOPLE} bits, asked of oracles"
-    return Panel(title, "epsilon for all answers together", FRACTION, tuple(points), logarithmic=True)
+    return Panel(title, "epsilon for all answers together", FRACTION, tuple(points))
 
 
 def answer_deviation(name: str, epsilon: float) -> float:

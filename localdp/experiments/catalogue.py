@@ -86,6 +86,8 @@ class Measured:
 class Task(Protocol):
     """What is tried."""
 
+    trials_per_block: int  # how many trials a worker runs at a time, at most
+
     def check(self, schema: Schema) -> None:
         """Refuse what cannot be asked about such records."""
         ...
@@ -102,10 +104,16 @@ class Task(Protocol):
         """One trial."""
         ...
 
+    def to_data(self) -> dict[str, Any]:
+        """As an experiment's file says it."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class QueryTask:
     """One statistical query: a number, a histogram, a vector or parities."""
+
+    trials_per_block = 25
 
     text: str
 
@@ -130,6 +138,10 @@ class QueryTask:
         )
         return Measured(measures, oracle.cost, oracle.claim, told.reports)
 
+    def to_data(self) -> dict[str, Any]:
+        """As an experiment's file says it."""
+        return {"query": self.text}
+
     def _answer(self, oracle: StatisticalQueryOracle) -> Answer | VectorAnswer:
         query = checked_plan([self.text], oracle.schema)[0]
         if isinstance(query, StatisticalQuery):
@@ -138,8 +150,22 @@ class QueryTask:
 
 
 @dataclass(frozen=True, slots=True)
+class CountTask(QueryTask):
+    """One count, of which there is only the error, in people."""
+
+    trials_per_block = 50  # which are answered by one oracle, with coins of its own
+
+    def measured(self, oracle: StatisticalQueryOracle, records: Records, truth: Any) -> Measured:
+        """The count beside the exact one."""
+        told = oracle.answer([self.text])[0]
+        return Measured({"error": told.count - truth.count}, oracle.cost, oracle.claim, told.reports)
+
+
+@dataclass(frozen=True, slots=True)
 class LearnerTask:
     """A learner or a release of the library, with its parameters."""
+
+    trials_per_block = 1  # which may take seconds
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -194,6 +220,11 @@ class LearnerTask:
         with _plain_words(self.name):
             learner = self.learner().fit(oracle)
         return Measured(_learned(learner, truth, records), learner.cost_, learner.claim_, None)
+
+    def to_data(self) -> dict[str, Any]:
+        """As an experiment's file says it, the parameters as text."""
+        kind = "learner" if self.name in LEARNERS else "release"
+        return {kind: self.name, "parameters": {name: str(one) for name, one in self.parameters.items()}}
 
 
 class _plain_words:  # noqa: N801

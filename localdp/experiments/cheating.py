@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from localdp.cohorts import Asked, Cohort
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
 from localdp.errors import InvalidParameter
+from localdp.oracles.models import model_named
 from localdp.party.party import Draw, Party, Request, Shares
 from localdp.queries.encoded import Query, encoded
 from localdp.randomizers.definition import Estimate, Frequencies, Reports, TalliedRandomizer, Values
@@ -164,14 +165,7 @@ def _push(randomizer: TalliedRandomizer, report: Reports, wanted: Any) -> float:
     raise InvalidParameter("it is not known how to cheat with reports of this randomizer")
 
 
-_WORDS = {
-    "exact": "A cheater can hand in other records than those of its people: m of n people move a mean by at most m/n.",
-    "curator": "A cheater can hand in other records than those of its people: m of n people move a mean by at most m/n.",
-    "local": "A cheater can choose among the reports that there are: each moves the mean of a bit by at most C/n, "
-    "C = (e^epsilon + 1)/(e^epsilon - 1), and nobody can tell it from an honest one.",
-    "shuffled": "A cheater can choose among the reports that there are: each moves the mean of a bit by at most C/n, "
-    "C = (e^eps0 + 1)/(e^eps0 - 1), and nobody can tell it from an honest one. Cheaters hide nobody, so the promise is "
-    "for as many reports as are honest at least.",
+_OF_TIER = {
     "additive": "A cheater can share a value out of its range: one report can move the sum by anything, and nobody "
     "notices.",
     "prio3": "A cheater can lie about its own answer, within its range: m of n people move a mean by at most m/n. "
@@ -181,4 +175,4 @@ _WORDS = {
 
 def cheating_in_words(model: str, tier: str) -> str:
     """What a cheating party can do under a trust model."""
-    return _WORDS[tier if model == "shared" else model]
+    return model_named(model).cheaters or _OF_TIER[tier]

@@ -1,4 +1,4 @@
-"""The result of comparing the trust models on one count: rows, fitted slopes, and what each model promises (`promises.py`).
+"""The result of comparing the trust models on one count: points, fitted slopes, and what each model promises.
 
 Section 9.3 in numbers: for the same count at the same epsilon the local model errs by order sqrt(n), a
 curator (trusted, or simulated by share servers) by a constant, and so does the shuffled model, by a larger
@@ -12,101 +12,97 @@ Checked in tests/unit/experiments/test_comparison.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.experiments.promises import NEIGHBOURS, PrivacyStatement, privacy_statements
+from localdp.experiments.panels import Point
+from localdp.oracles.bounds import shuffled_local_epsilon
+from localdp.sharing.coalitions import coalition_epsilons
+from localdp.sharing.noise_plans import NoisePlan
 
-__all__ = [
-    "MODELS",
-    "NEIGHBOURS",
-    "NOISY_MODELS",
-    "Comparison",
-    "PrivacyStatement",
-    "Row",
-    "fit_slope",
-    "fit_slopes",
-    "privacy_statements",
-    "summarise",
-]
-
-MODELS = ("exact", "curator", "local", "shuffled", "shared")
+ORDER = ("local", "shuffled", "shared", "curator", "exact")  # of the table, so that growth is read first
 NOISY_MODELS = ("local", "shuffled", "curator", "shared")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One trust model at one n: the mean absolute error over the trials, beside what theory says."""
-
-    model: str
-    people: int
-    trials: int
-    mean_abs_error: float
-    standard_error: float  # Of the mean, over the trials.
-    predicted: float
-    lower_bound: float | None  # None where no bound applies: exact answers have no error to bound.
-
-    def __post_init__(self) -> None:
-        if self.model not in MODELS:
-            raise InvalidParameter(f"a model is one of {', '.join(MODELS)}; got {self.model!s:.40}")
-        if self.people < 1 or self.trials < 1:
-            raise InvalidParameter("a row needs at least one person and one trial")
-        bound = 0.0 if self.lower_bound is None else self.lower_bound
-        numbers = (self.mean_abs_error, self.standard_error, self.predicted, bound)
-        if not all(math.isfinite(number) and number >= 0 for number in numbers):
-            raise InvalidParameter("the errors of a row are finite and not negative")
-
-    @property
-    def ratio(self) -> float | None:
-        """Measured over predicted; None for the exact model, where both are zero."""
-        return self.mean_abs_error / self.predicted if self.predicted > 0 else None
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
-    """All rows of one comparison, with the parameters that every row shares."""
+    """The error of each model at each n, with the parameters that all of them share."""
 
     epsilon: float  # Privacy loss of one count, in nats, replace-one neighbours.
     noise_plan: str
     servers: int
     transport: str
-    rows: tuple[Row, ...]
-    slopes: Mapping[str, float | None]  # None: too few different n, or an error of zero.
+    points: tuple[Point, ...]  # of a model, at n: the mean absolute error, beside what theory says
     seconds: float | None = None
-    privacy: tuple[PrivacyStatement, ...] = ()  # Empty: `privacy_statements` of the parameters above.
+    privacy: Sequence[Mapping[str, Any]] = ()  # the claim of each model about one count, as data
     delta: float = 1e-6  # of the shuffled model
 
-    def statements(self) -> tuple[PrivacyStatement, ...]:
-        """The promises of the models that have rows here."""
-        people = tuple(row.people for row in self.of_model("shuffled"))
-        given = self.privacy or privacy_statements(
-            self.epsilon, self.noise_plan, self.servers, self.delta, people
-        )
-        present = {row.model for row in self.rows}
-        return tuple(statement for statement in given if statement.model in present)
+    def of_model(self, model: str) -> list[Point]:
+        """The points of one model, by increasing n."""
+        return sorted((one for one in self.points if one.series == model), key=lambda one: one.parameter)
 
-    def of_model(self, model: str) -> tuple[Row, ...]:
-        """The rows of one model, by increasing n."""
-        return tuple(sorted((row for row in self.rows if row.model == model), key=lambda row: row.people))
+    @property
+    def slopes(self) -> dict[str, float | None]:
+        """Of each noisy model; None: too few different n, or an error of zero."""
+        return {model: _slope_or_none(self.of_model(model)) for model in NOISY_MODELS}
+
+    def notes(self) -> tuple[str, ...]:
+        """What is left of epsilon against a dishonest shuffler, and against more share servers than a plan tolerates."""
+        told, people = [], [int(point.parameter) for point in self.of_model("shuffled")]
+        if people:
+            told.append(_single_reports(self.epsilon, self.delta, people))
+        if self.of_model("shared"):
+            told.append(_coalitions(self.epsilon, NoisePlan.parse(self.noise_plan), self.servers))
+        return tuple(filter(None, told))
 
     def to_data(self) -> dict[str, Any]:
         """Plain lists, dicts, strings and finite numbers: the `data` of the JSON envelope."""
         return {
-            "rows": [asdict(row) for row in self.rows],
-            "slopes": {model: self.slopes.get(model) for model in NOISY_MODELS},
+            "rows": [_row(point) for point in self.points],
+            "slopes": self.slopes,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "noise_plan": self.noise_plan,
             "servers": self.servers,
             "transport": self.transport,
             "seconds": self.seconds,
-            "privacy": [asdict(statement) for statement in self.statements()],
+            "privacy": list(self.privacy),
+            "notes": list(self.notes()),
         }
+
+
+def _single_reports(epsilon: float, delta: float, people: Sequence[int]) -> str:
+    """What a report reveals to the shuffler, for the fewest and for the most people."""
+    amount, part = Epsilon.requested(epsilon), Fraction(str(delta))
+    told = [
+        f"{float(shuffled_local_epsilon(amount, part, n)):.3g} where {n:,} people are mixed"
+        for n in sorted({min(people), max(people)})
+    ]
+    return f"shuffled: against the shuffler itself a single report has epsilon {' and '.join(told)}."
+
+
+def _coalitions(epsilon: float, plan: NoisePlan, servers: int) -> str:
+    """What is left of epsilon against the smallest coalition that is not tolerated, and against all but one server."""
+    rows = coalition_epsilons(plan, Epsilon.requested(epsilon), servers=servers)[
+        plan.withstands(servers) + 1 : -1
+    ]
+    told = [
+        f"against {_coalition(row.colluding)} it is {float(row.epsilon):.3g}"
+        for row in dict.fromkeys((*rows[:1], *rows[-1:]))
+        if row.epsilon is not None
+    ]
+    return f"shared: a server knows its own part of the noise, so {' and '.join(told)}." if told else ""
+
+
+def _coalition(servers: int) -> str:
+    return "one server" if servers == 1 else f"{servers} servers"
 
 
 def summarise(absolute_errors: Sequence[float] | NDArray[Any]) -> tuple[float, float]:
@@ -129,14 +125,20 @@ def fit_slope(people: Sequence[float] | NDArray[Any], errors: Sequence[float] | 
     return float(centred @ (y - y.mean()) / (centred @ centred))
 
 
-def fit_slopes(rows: Iterable[Row]) -> dict[str, float | None]:
-    """One fitted slope for each noisy model; None where the rows do not determine one."""
-    rows = tuple(rows)
-    return {model: _slope_or_none([row for row in rows if row.model == model]) for model in NOISY_MODELS}
-
-
-def _slope_or_none(rows: list[Row]) -> float | None:
+def _slope_or_none(points: list[Point]) -> float | None:
     try:
-        return fit_slope([row.people for row in rows], [row.mean_abs_error for row in rows])
+        return fit_slope([point.parameter for point in points], [point.value or 0.0 for point in points])
     except InvalidParameter:
         return None
+
+
+def _row(point: Point) -> dict[str, Any]:
+    return {
+        "model": point.series,
+        "people": point.parameter,
+        "trials": point.trials,
+        "mean_abs_error": point.value,
+        "standard_error": point.error,
+        "predicted": point.predicted,
+        "lower_bound": point.bound,
+    }

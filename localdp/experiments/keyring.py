@@ -29,6 +29,11 @@ class Keyring:
         """A root that anybody can guess: for repeatable simulations of made-up people only."""
         return cls(derive_key(b"localdp insecure seed", str(seed).encode()))
 
+    @classmethod
+    def of_seed(cls, seed: int | None) -> Keyring:
+        """From the operating system, unless a repeatable one was asked for."""
+        return cls.from_system() if seed is None else cls.insecurely_seeded(seed)
+
     def party(self, number: int) -> bytes:
         """The secret of a party."""
         return derive_key(self.root, b"party", number.to_bytes(4, "big"))

@@ -8,6 +8,7 @@ from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain
 from localdp.errors import InvalidParameter
 from localdp.randomness.source import RandomSource
 
+MOST_PEOPLE = 10**8  # that fit into this machine
 REGIONS = ("north", "east", "south", "west")
 
 SCHEMA = Schema(

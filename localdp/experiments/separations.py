@@ -4,21 +4,21 @@
 - masked parity: two rounds learn what one round cannot;
 - conjunctions: the error of releasing all conjunctions of three literals, as there are more of them.
 
-Each runs trials on made-up people and gives points: of a series, at a parameter, with a number between 0 and 1 (how often
-a learner was right) or an error.  Progress is told to a callback.
+Each is a definition: series, parameters, and what is tried there on made-up people.  A trial brings 0 or 1 (whether a
+learner was right) or an error.  Whoever runs them, in whatever order, gets the same numbers from the same keyring.
 Checked in tests/statistical/test_separations.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.algorithms.parity.elimination import ParityElimination
@@ -30,8 +30,8 @@ from localdp.algorithms.parity.masked import (
     OneRoundMaskedParityLearner,
 )
 from localdp.domains import BitDomain, Records, Schema
-from localdp.errors import InvalidParameter
 from localdp.experiments.keyring import Keyring
+from localdp.experiments.panels import Demonstration, Panel, Point
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
@@ -42,76 +42,31 @@ from localdp.randomizers.marginals import parity_masks
 from localdp.randomness.source import RandomSource, uniform_bytes
 
 Bits = NDArray[np.bool_]
-Done = Callable[[str], None]
-MOST_TRIALS = 10_000
+Trial = Callable[["Lab", RandomSource, str], float]  # a source of coins, and what they are for
+_COUNTED = "fraction of trials"
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """The outcome of all trials of one series at one parameter."""
+class Tried:
+    """One series at one parameter: how many people, and what is tried on them."""
 
-    series: str
+    series: str  # its first word is the trust model, unless all is local
     parameter: int  # the dimension, or the number of people
     people: int
-    trials: int
-    value: float  # the fraction of successes, or the mean error
-
-
-@dataclass(frozen=True, slots=True)
-class Separation:
-    """A named experiment with its points."""
-
-    name: str
-    title: str
-    parameter: str  # what the horizontal axis is
-    measure: str  # what the vertical axis is
-    epsilon: Epsilon
-    points: tuple[Point, ...]
-    notes: tuple[str, ...] = field(default_factory=tuple)
-
-    def series(self) -> dict[str, list[Point]]:
-        """The points of every series, by parameter."""
-        found: dict[str, list[Point]] = {}
-        for point in sorted(self.points, key=lambda point: point.parameter):
-            found.setdefault(point.series, []).append(point)
-        return found
-
-    def to_data(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "parameter": self.parameter,
-            "measure": self.measure,
-            "epsilon": float(self.epsilon),
-            "points": [asdict(point) for point in self.points],
-            "notes": list(self.notes),
-        }
+    trial: Trial
 
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """What all trials share: epsilon, how many there are, and where randomness comes from."""
+    """What all trials share: epsilon, and where randomness comes from."""
 
     epsilon: Epsilon
-    trials: int
     keyring: Keyring
-    done: Done = lambda _: None
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.trials <= MOST_TRIALS:
-            raise InvalidParameter(f"an experiment has 1 to {MOST_TRIALS} trials")
-
-    def point(
-        self, series: str, parameter: int, people: int, trial: Callable[[RandomSource, str], float]
-    ) -> Point:
-        """The mean of a trial's outcome; every trial has coins of its own."""
-        outcomes = []
-        for number in range(self.trials):
-            purpose = f"{series} {parameter} {people} {number}"
-            outcomes.append(trial(self.keyring.source("separation", purpose), purpose))
-            self.done(f"{series}, {parameter}")
-        return Point(series, parameter, people, self.trials, float(np.mean(outcomes)))
+    def outcome(self, tried: Tried, number: int) -> float:
+        """Of one trial, which has coins of its own."""
+        purpose = f"{tried.series} {tried.parameter} {tried.people} {number}"
+        return tried.trial(self, self.keyring.source("separation", purpose), purpose)
 
     def local(self, records: Records, purpose: str) -> LocalOracle:
         """The records' people in the local model, in this process."""
@@ -126,42 +81,56 @@ class Lab:
         return CuratorOracle(records, self.epsilon, self.keyring.source("curator", purpose))
 
 
-def parity_separation(
-    lab: Lab,
-    people: int = 100_000,
-    dimensions: Iterable[int] = (6, 8, 10, 12, 14),
-    curator_people: int = 500,
+@dataclass(frozen=True, slots=True)
+class Separation:
+    """An experiment, before it is run."""
+
+    name: str
+    title: str
+    parameter: str  # what the horizontal axis is
+    measure: str  # what the vertical axis is
+    tried: tuple[Tried, ...]
+    notes: tuple[str, ...]
+
+    def shown(self, epsilon: Epsilon, outcomes: Mapping[Tried, Sequence[float]]) -> Demonstration:
+        """What the trials brought."""
+        points = tuple(self._point(tried, outcomes[tried]) for tried in self.tried)
+        panel = Panel(f"epsilon = {epsilon}", self.parameter, self.measure, points)
+        curator = any(tried.series.startswith("curator") for tried in self.tried)
+        claims = [PrivacyClaim.of_local(epsilon), *([PrivacyClaim.of_curator(epsilon)] if curator else [])]
+        return Demonstration(self.name, self.title, (panel,), self.notes, epsilon, tuple(claims))
+
+    def _point(self, tried: Tried, outcomes: Sequence[float]) -> Point:
+        value, trials = float(np.mean(outcomes)), len(outcomes)
+        smooth = (value * trials + 1) / (trials + 2)  # a fraction of 0 or 1 has an error bar, too
+        error = (smooth * (1 - smooth) / (trials + 2)) ** 0.5 if self.measure.startswith(_COUNTED) else None
+        return Point(tried.series, tried.parameter, value, trials, error, people=tried.people)
+
+
+def parity(
+    people: int = 100_000, dimensions: Iterable[int] = (6, 8, 10, 12, 14), curator_people: int = 500
 ) -> Separation:
     """How often a parity is found, as the dimension grows: local reports against a curator with far fewer people."""
-    points = []
+    curator = "curator, exponential mechanism"
+    tried = []
     for dimension in dimensions:
-        points.append(lab.point("local", dimension, people, _local_parity(lab, people, dimension)))
-        points.append(
-            lab.point(
-                "curator, exponential mechanism",
-                dimension,
-                curator_people,
-                _curator_parity(lab, curator_people, dimension),
-            )
-        )
+        tried.append(Tried("local", dimension, people, _local_parity(people, dimension)))
+        tried.append(Tried(curator, dimension, curator_people, _curator_parity(curator_people, dimension)))
     return Separation(
         "parity",
         "Learning a parity: what statistical queries cannot do",
         "dimension",
-        "fraction of trials in which the parity was found",
-        lab.epsilon,
-        tuple(points),
+        f"{_COUNTED} in which the parity was found",
+        tuple(tried),
         (f"local: {people} people; curator: {curator_people} people",),
     )
 
 
-def elimination_points(
-    lab: Lab, sizes: Iterable[tuple[int, int]] = ((64, 2000), (256, 6000))
-) -> list[Point]:
+def elimination(sizes: Iterable[tuple[int, int]] = ((64, 2000), (256, 6000))) -> list[Tried]:
     """How often solving equations finds the parity when the curator does not stop, for (dimension, people)."""
 
-    def trial(dimension: int, people: int) -> Callable[[RandomSource, str], float]:
-        def run(source: RandomSource, _: str) -> float:
+    def trial(dimension: int, people: int) -> Trial:
+        def run(lab: Lab, source: RandomSource, _: str) -> float:
             rows, labels, mask = made_up_parity(source, people, dimension)
             found = None
             while found is None:  # each attempt on fresh people, until the curator does not stop
@@ -172,22 +141,20 @@ def elimination_points(
         return run
 
     return [
-        lab.point("curator, linear equations", dimension, people, trial(dimension, people))
+        Tried("curator, linear equations", dimension, people, trial(dimension, people))
         for dimension, people in sizes
     ]
 
 
-def masked_parity_separation(
-    lab: Lab, people: Iterable[int] = (30_000, 100_000, 200_000), dimension: int = 16
-) -> Separation:
+def masked_parity(people: Iterable[int] = (30_000, 100_000, 200_000), dimension: int = 16) -> Separation:
     """How often a masked parity is found, with two rounds and with one; so many people in each round."""
     kinds = {
         "two rounds": MaskedParityLearner,
         "one round": OneRoundMaskedParityLearner,
         "one round, the constant guessed": GuessingMaskedParityLearner,
     }
-    points = [
-        lab.point(series, each, each * (1 + (series == "two rounds")), _masked(lab, kind, each, dimension))
+    tried = [
+        Tried(series, each, each * (1 + (series == "two rounds")), _masked(kind, each, dimension))
         for each in people
         for series, kind in kinds.items()
     ]
@@ -195,30 +162,34 @@ def masked_parity_separation(
         "masked-parity",
         "Masked parity: two rounds succeed, one round fails",
         "people asked in each round",
-        "fraction of trials in which mask and constant were found",
-        lab.epsilon,
-        tuple(points),
+        f"{_COUNTED} in which mask and constant were found",
+        tuple(tried),
         (f"dimension {dimension}, local model, fresh people in every round",),
     )
 
 
-def conjunction_separation(
-    lab: Lab, people: int = 100_000, dimensions: Iterable[int] = (6, 8, 10, 12, 14)
-) -> Separation:
+def conjunctions(people: int = 100_000, dimensions: Iterable[int] = (6, 8, 10, 12, 14)) -> Separation:
     """The mean error of all conjunctions of three literals, from all parities of three bits, as the dimension grows."""
-    points = []
-    for dimension in dimensions:
-        for series, make in (("local", lab.local), ("curator", lab.curator)):
-            points.append(lab.point(series, dimension, people, _conjunctions(make, people, dimension)))
+    tried = [
+        Tried(series, dimension, people, _conjunctions(make, people, dimension))
+        for dimension in dimensions
+        for series, make in (("local", Lab.local), ("curator", Lab.curator))
+    ]
     return Separation(
         "conjunctions",
         "Releasing all conjunctions of three literals",
         "dimension",
         "mean absolute error of a conjunction's frequency",
-        lab.epsilon,
-        tuple(points),
+        tuple(tried),
         (f"{people} people",),
     )
+
+
+SEPARATIONS: dict[str, Callable[[], Separation]] = {
+    "parity": parity,
+    "masked-parity": masked_parity,
+    "conjunctions": conjunctions,
+}
 
 
 def bit_records(columns: dict[str, Bits]) -> Records:
@@ -244,8 +215,8 @@ def _named(rows: Bits, labels: Bits) -> Records:
     )
 
 
-def _local_parity(lab: Lab, people: int, dimension: int) -> Callable[[RandomSource, str], float]:
-    def run(source: RandomSource, purpose: str) -> float:
+def _local_parity(people: int, dimension: int) -> Trial:
+    def run(lab: Lab, source: RandomSource, purpose: str) -> float:
         rows, labels, mask = made_up_parity(source, people, dimension)
         learner = ParityLearner(check_signal=False).fit(lab.local(_named(rows, labels), purpose))
         return float(learner.mask_ == mask)
@@ -253,22 +224,20 @@ def _local_parity(lab: Lab, people: int, dimension: int) -> Callable[[RandomSour
     return run
 
 
-def _curator_parity(lab: Lab, people: int, dimension: int) -> Callable[[RandomSource, str], float]:
-    def run(source: RandomSource, _: str) -> float:
+def _curator_parity(people: int, dimension: int) -> Trial:
+    def run(lab: Lab, source: RandomSource, _: str) -> float:
         rows, labels, mask = made_up_parity(source, people, dimension)
         return float(ParityExponential(lab.epsilon).learn(rows, labels, source) == mask)
 
     return run
 
 
-def _masked(
-    lab: Lab, kind: type[MaskedParityLearner], each: int, dimension: int
-) -> Callable[[RandomSource, str], float]:
+def _masked(kind: type[MaskedParityLearner], each: int, dimension: int) -> Trial:
     index = [f"i{place}" for place in range(dimension.bit_length() - 1)]
     bits = [f"x{place}" for place in range(dimension)]
     people = each * (2 if kind is MaskedParityLearner else 1)
 
-    def run(source: RandomSource, purpose: str) -> float:
+    def run(lab: Lab, source: RandomSource, purpose: str) -> float:
         records, mask, constant = made_up_masked_parity(source, people, dimension)
         learner = kind(bits, index, "b", check_signal=False).fit(lab.local(records, purpose))
         return float((learner.mask_, learner.constant_) == (mask, constant))
@@ -290,15 +259,15 @@ def made_up_masked_parity(source: RandomSource, people: int, dimension: int) -> 
 
 
 def _conjunctions(
-    make: Callable[[Records, str], StatisticalQueryOracle], people: int, dimension: int
-) -> Callable[[RandomSource, str], float]:
+    make: Callable[[Lab, Records, str], StatisticalQueryOracle], people: int, dimension: int
+) -> Trial:
     query = f"parities(3, {', '.join(f'x{place}' for place in range(dimension))})"
 
-    def run(source: RandomSource, purpose: str) -> float:
+    def run(lab: Lab, source: RandomSource, purpose: str) -> float:
         biased = coins(source, people * dimension) & coins(source, people * dimension)
         rows = biased.reshape(people, dimension)
         records = bit_records({f"x{place}": rows[:, place] for place in range(dimension)})
-        told = make(records, purpose).answer_vectors([query])[0].values
+        told = make(lab, records, purpose).answer_vectors([query])[0].values
         truth = ExactOracle(records).answer_vectors([query])[0].values
         return float(np.mean(list(cell_errors(told - truth, dimension))))
 

@@ -97,8 +97,7 @@ class TrustedCurator:
 
     def claim(self, epsilon: Epsilon, delta: Fraction = _NO_DELTA) -> PrivacyClaim:
         """Pure, but the curator sees everything."""
-        honest = "The curator holds every record in the clear and must be honest."
-        return PrivacyClaim("curator", epsilon, Strength.PURE, "anybody but the curator", honest, delta)
+        return PrivacyClaim.of_curator(epsilon, delta)
 
 
 @dataclass(frozen=True, slots=True)

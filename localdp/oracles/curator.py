@@ -71,7 +71,7 @@ class CuratorOracle:
     @property
     def claim(self) -> PrivacyClaim:
         """Pure, but the curator sees everything."""
-        return self._curator.claim(self.cost.epsilon_per_person)
+        return PrivacyClaim.of_curator(self.cost.epsilon_per_person)
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, each with its share of the round's epsilon in noise."""

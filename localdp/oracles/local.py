@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from localdp.accounting.claim import PrivacyClaim, Strength, neighbours
+from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import LARGEST_SPLIT, SEED_BYTES, Cohort, Split
 from localdp.domains import Schema
@@ -95,14 +95,7 @@ class LocalOracle:
     @property
     def claim(self) -> PrivacyClaim:
         """Pure, and nobody has to be trusted but one's own party."""
-        return PrivacyClaim(
-            self.model,
-            self.cost.epsilon_per_person,
-            Strength.PURE,
-            "anybody outside the person's own party",
-            "Nobody else has to be honest.",
-            neighbours=neighbours(by_row=self._reports.by_row),
-        )
+        return PrivacyClaim.of_local(self.cost.epsilon_per_person, by_row=self._reports.by_row)
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, estimated from one report of each person."""

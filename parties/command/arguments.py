@@ -11,22 +11,14 @@ from typing import Annotated
 
 import typer
 
+from localdp.oracles.models import ModelName
+
 
 class Transport(str, Enum):
     """Where the parties live."""
 
     process = "process"
     grpc = "grpc"
-
-
-class Model(str, Enum):
-    """Whom one has to trust."""
-
-    exact = "exact"
-    curator = "curator"
-    local = "local"
-    shuffled = "shuffled"
-    shared = "shared"
 
 
 class Tier(str, Enum):
@@ -43,6 +35,7 @@ class Target(str, Enum):
     heavy = "heavy"
 
 
+ModelOption = Annotated[ModelName, typer.Option(help="Which trust model answers.")]
 EpsilonOption = Annotated[
     str, typer.Option("--epsilon", "-e", help="Privacy loss per person and count, in nats.")
 ]

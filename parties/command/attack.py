@@ -17,7 +17,8 @@ from parties.command.arguments import JsonOption, SeedOption
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from localdp.experiments.attack_results import Attack, Range
+    from localdp.experiments.attack_trials import Range
+    from localdp.experiments.panels import Demonstration
 
 
 class Kind(str, Enum):
@@ -47,31 +48,21 @@ def attack(
 
 
 def _run(kind: Kind, trials: int | None, out: Path | None, json: bool, insecure_seed: int | None) -> None:
-    from localdp.experiments.attack_results import Range
-    from parties.command.compare import keyring_of
-    from parties.command.options import require_writable
-    from parties.command.output import print_ok, print_whole, stderr_console, stdout_console
-    from parties.command.signals import terminate_like_ctrl_c
-    from parties.report.attack import print_attack, write_attack
-    from parties.report.plot import require_matplotlib
+    from localdp.experiments.attack_trials import Range
+    from localdp.experiments.keyring import Keyring
+    from parties.command.demonstration import run_demonstration
+    from parties.command.output import stderr_console
 
-    if out is not None:
-        require_matplotlib()
-        require_writable(out)
-    terminate_like_ctrl_c()
-    run, usual = _demonstration(kind)
-    with stderr_console().status("starting") as status:
-        shown = run(Range(keyring_of(insecure_seed), trials or usual, status.update))
-    paths = write_attack(shown, out) if out is not None else ()
-    if json:
-        print_ok(shown.to_data())
-        return
-    print_attack(shown, stdout_console())
-    if paths:
-        print_whole(stdout_console(), f"Written: {', '.join(map(str, paths))}")
+    attacked, usual = _demonstration(kind)
+
+    def run() -> Demonstration:
+        with stderr_console().status("starting") as status:
+            return attacked(Range(Keyring.of_seed(insecure_seed), trials or usual, status.update))
+
+    run_demonstration(run, out, json)
 
 
-def _demonstration(kind: Kind) -> tuple[Callable[[Range], Attack], int]:
+def _demonstration(kind: Kind) -> tuple[Callable[[Range], Demonstration], int]:
     """The attack, and how often it is tried unless told."""
     if kind is Kind.averaging:
         from localdp.experiments.attack_averaging import averaging

@@ -3,94 +3,122 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from localdp.accounting.epsilon import Epsilon
-from localdp.experiments.compare import Block, Settings, comparison_of, run_comparison
-from localdp.experiments.comparison import Comparison
-from localdp.experiments.keyring import Keyring
-from localdp.sharing.noise_plans import NoisePlan
-from parties.command.options import names, require_writable, whole_number, whole_numbers
-from parties.command.output import plain_path, print_ok, print_whole, stderr_console, stdout_console
-from parties.command.signals import terminate_like_ctrl_c
-from parties.report import print_comparison, require_matplotlib, write_all
-from parties.view.bars import trials_shown
+import typer
+
+from localdp.oracles.models import MODELS
+from parties.command.arguments import (
+    EpsilonOption,
+    JsonOption,
+    PartiesOption,
+    PlanOption,
+    SeedOption,
+    ServersOption,
+    Transport,
+)
+
+if TYPE_CHECKING:
+    from localdp.experiments.comparison import Comparison
+    from parties.experiments.cells import Block, BlockResult
+    from parties.experiments.definition import Experiment
 
 
-@dataclass(frozen=True, slots=True)
-class CompareOptions:
-    """The command's options, as typed."""
+def compare(
+    epsilon: EpsilonOption = "1",
+    people: Annotated[
+        str, typer.Option(help="Numbers of people, separated by commas.")
+    ] = "100,1000,1e4,1e5,1e6",
+    trials: Annotated[str, typer.Option(help="How often each count is repeated.")] = "2000",
+    models: Annotated[str, typer.Option(help="Which trust models.")] = ",".join(MODELS),
+    transport: Annotated[
+        Transport, typer.Option(help="Parties as objects or as processes.")
+    ] = Transport.process,
+    noise_plan: PlanOption = "each-server",
+    parties: PartiesOption = 4,
+    servers: ServersOption = 2,
+    jobs: Annotated[
+        int, typer.Option(min=1, max=64, help="Worker processes, with --transport process.")
+    ] = 2,
+    out: Annotated[Path | None, typer.Option(help="Directory for compare.json, .svg and .html.")] = None,
+    json: JsonOption = False,
+    insecure_seed: SeedOption = None,
+) -> None:
+    """Show the separation of section 9.3: error sqrt(n) locally, constant with a shuffler or a curator, shared or not."""
+    from parties.command.options import names, whole_number, whole_numbers
+    from parties.command.output import reporting
 
-    epsilon: str
-    people: str
-    trials: str
-    models: str
-    transport: str
-    noise_plan: str
-    parties: int
-    servers: int
-    jobs: int
-    out: Path | None
-    json: bool
-    insecure_seed: int | None
+    with reporting(json):
+        from localdp.accounting.epsilon import Epsilon
+        from localdp.sharing.noise_plans import NoisePlan
+        from parties.experiments.comparing import comparison
+        from parties.experiments.definition import PartiesPlan, Sweep
 
-    def settings(self) -> Settings:
-        """The options, checked."""
-        return Settings(
-            epsilon=Epsilon.requested(self.epsilon),
-            people=whole_numbers(self.people),
-            trials=whole_number(self.trials),
-            models=names(self.models),
-            plan=NoisePlan.parse(self.noise_plan),
-            parties=self.parties,
-            servers=self.servers,
+        sweep = Sweep(
+            names(models),
+            (Epsilon.requested(epsilon),),
+            whole_numbers(people),
+            (None,),
+            whole_number(trials),
+            () if insecure_seed is None else (insecure_seed,),
         )
+        plan = PartiesPlan(
+            parties,
+            share_servers=servers,
+            transport="processes" if transport is Transport.grpc else "in-process",
+        )
+        _run(comparison(sweep, plan, NoisePlan.parse(noise_plan)), transport.value, jobs, out, json)
 
 
-def run_compare(options: CompareOptions) -> None:
+def _run(experiment: Experiment, transport: str, jobs: int, out: Path | None, json: bool) -> None:
     """Run, then print the table or the envelope, and write the files."""
-    settings = options.settings()
+    from parties.command.options import require_writable
+    from parties.command.output import plain_path, print_ok, print_whole, stdout_console
+    from parties.command.signals import terminate_like_ctrl_c
+    from parties.report.comparison import print_comparison
+    from parties.report.drawing import require_matplotlib
+    from parties.report.writing import write_comparison
+
     terminate_like_ctrl_c()
-    if options.out is not None:
+    if out is not None:
         require_matplotlib()
-        require_writable(options.out)
-    comparison = measured(options, settings)
-    paths = write_all(comparison, options.out) if options.out is not None else None
-    if options.json:
-        print_ok(comparison.to_data())
+        require_writable(out)
+    measured = _measured(experiment, transport, jobs)
+    paths = () if out is None else write_comparison(measured, out)
+    if json:
+        print_ok(measured.to_data())
         return
-    print_comparison(comparison, stdout_console())
-    if paths is not None:
+    print_comparison(measured, stdout_console())
+    if paths:
         print_whole(stdout_console(), f"Written: {', '.join(plain_path(path) for path in paths)}")
 
 
-def measured(options: CompareOptions, settings: Settings) -> Comparison:
-    """The experiment, with a progress bar on standard error."""
-    keyring = keyring_of(options.insecure_seed)
-    started = time.monotonic()
-    with progress_of(settings) as done:
-        if options.transport == "grpc":
-            from parties.simulation.federation import over_grpc
+def _measured(experiment: Experiment, transport: str, jobs: int) -> Comparison:
+    """The experiment, with a progress bar on standard error that moves with every finished block of trials."""
+    from localdp.experiments.comparison import Comparison
+    from localdp.oracles.shuffler import DEFAULT_DELTA
+    from parties.command.output import stderr_console
+    from parties.experiments.comparing import run_comparison
+    from parties.view.bars import trials_shown
 
-            rows = run_comparison(settings, keyring, over_grpc, done)
-        else:
-            from parties.simulation.pool import run_in_pool
-
-            rows = run_in_pool(settings, keyring, options.jobs, done)
-    return comparison_of(settings, options.transport, rows, time.monotonic() - started)
-
-
-def keyring_of(insecure_seed: int | None) -> Keyring:
-    """Secrets from the operating system, unless repeatable ones were asked for."""
-    return Keyring.from_system() if insecure_seed is None else Keyring.insecurely_seeded(insecure_seed)
-
-
-@contextmanager
-def progress_of(settings: Settings) -> Iterator[Callable[[Block], None]]:
-    """A bar that moves with every finished block of trials, weighted by the people in it."""
-    total = len(settings.people) * len(settings.models) * settings.trials
+    started, sweep = time.monotonic(), experiment.sweep
+    total = len(sweep.people) * len(sweep.models) * sweep.trials
     with trials_shown(stderr_console(), total) as advance:
-        yield lambda block: advance(f"{block.model}, n = {block.people:,}", block.trials)
+
+        def done(block: Block, _: BlockResult) -> None:
+            advance(f"{block.cell.model}, n = {block.cell.people:,}", block.trials)
+
+        # Processes answer one after the other, and are started once for each number of people.
+        workers = jobs if experiment.parties.transport == "in-process" else 1
+        points, privacy = run_comparison(experiment, jobs=workers, done=done)
+    return Comparison(
+        epsilon=float(sweep.epsilons[0]),
+        noise_plan=str(experiment.options["shared"]["noise_plan"]),
+        servers=experiment.parties.share_servers,
+        transport=transport,
+        points=tuple(points),
+        seconds=time.monotonic() - started,
+        privacy=privacy,
+        delta=float(DEFAULT_DELTA),
+    )

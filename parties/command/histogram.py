@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.errors import InvalidParameter
 from localdp.estimation.consistency import norm_sub
 from localdp.experiments.keyring import Keyring
-from localdp.experiments.population import dealt, made_up_people
+from localdp.experiments.population import made_up_people
 from localdp.oracles.histogram import Histogram, ask_histogram
-from localdp.oracles.lr import LROracle
 from parties.command.options import number_of_people
 from parties.command.output import print_ok, print_whole, stdout_console
+from parties.command.running import are_running, connected
+
+if TYPE_CHECKING:
+    from parties.federation import Federation
 
 MOST_BARS = 200
 _BAR_WIDTH = 30
@@ -45,29 +45,23 @@ def run_histogram(options: HistogramOptions) -> None:
     """Ask, then print every frequency with its error."""
     epsilon = Epsilon.requested(options.epsilon)
     source = Keyring.from_system().source("analyst")
-    with _parties(options, epsilon) as reports:
-        histogram = ask_histogram(reports, options.query, epsilon, source, check_signal=not options.anyway)
+    with _federation(options, epsilon) as federation:
+        reports, checked = federation.reports(), not options.anyway
+        histogram = ask_histogram(reports, options.query, epsilon, source, check_signal=checked)
     if options.json:
         print_ok(histogram_data(histogram))
         return
     _print(histogram)
 
 
-@contextmanager
-def _parties(options: HistogramOptions, epsilon: Epsilon) -> Iterator[LROracle]:
-    if options.connect is not None or options.relay is not None:
-        from parties.command.running import running_parties, told_of
+def _federation(options: HistogramOptions, epsilon: Epsilon) -> Federation:
+    """Running parties if connected, else parties launched for this question."""
+    from parties.federation import Federation
 
-        with running_parties(options, *told_of(options)) as parties:
-            yield parties
-        return
-    if options.identity is not None:
-        raise InvalidParameter("--identity is shown to running parties: it goes with --connect or --relay")
-    from parties.simulation.launcher import Simulation
-
+    if are_running(options):
+        return connected(options)
     people = made_up_people(number_of_people(options.people), Keyring.from_system().source("people"))
-    with Simulation(dealt(people, options.parties), budget=epsilon) as simulation:
-        yield simulation.parties
+    return Federation.launch(people, parties=options.parties, budget=epsilon)
 
 
 def histogram_data(histogram: Histogram) -> dict[str, Any]:

@@ -10,24 +10,24 @@ from typing import Annotated
 
 import typer
 
+from localdp.oracles.models import DEFAULT_MODEL
 from parties.command.arguments import (
     ConnectOption,
     EpsilonOption,
     ExpectOption,
     IdentityOption,
     JsonOption,
-    Model,
+    ModelOption,
     PartiesOption,
     PlanOption,
     RelayOption,
     ReportEpsilonOption,
-    SeedOption,
     ServersOption,
     Target,
     Tier,
-    Transport,
 )
 from parties.command.attack import attack
+from parties.command.compare import compare
 from parties.command.contract import contract
 from parties.command.doctor import doctor
 from parties.command.owner import agent_app, budget_app, keys_app
@@ -65,6 +65,7 @@ app.command("report")(report_command)
 app.command("round")(round_command)
 app.command("run")(run_command)
 app.command()(separate)
+app.command()(compare)
 
 
 def _version(wanted: bool) -> None:
@@ -85,56 +86,9 @@ def localdp(
 
 
 @app.command()
-def compare(
-    epsilon: EpsilonOption = "1",
-    people: Annotated[
-        str, typer.Option(help="Numbers of people, separated by commas.")
-    ] = "100,1000,1e4,1e5,1e6",
-    trials: Annotated[str, typer.Option(help="How often each count is repeated.")] = "2000",
-    models: Annotated[
-        str, typer.Option(help="Which trust models.")
-    ] = "exact,curator,local,shuffled,shared",
-    transport: Annotated[
-        Transport, typer.Option(help="Parties as objects or as processes.")
-    ] = Transport.process,
-    noise_plan: PlanOption = "each-server",
-    parties: PartiesOption = 4,
-    servers: ServersOption = 2,
-    jobs: Annotated[
-        int, typer.Option(min=1, max=64, help="Worker processes, with --transport process.")
-    ] = 2,
-    out: Annotated[Path | None, typer.Option(help="Directory for compare.json, .svg and .html.")] = None,
-    json: JsonOption = False,
-    insecure_seed: SeedOption = None,
-) -> None:
-    """Show the separation of section 9.3: error sqrt(n) locally, constant with a shuffler or a curator, shared or not."""
-    from parties.command.output import reporting
-
-    with reporting(json):
-        from parties.command.compare import CompareOptions, run_compare
-
-        run_compare(
-            CompareOptions(
-                epsilon=epsilon,
-                people=people,
-                trials=trials,
-                models=models,
-                transport=transport.value,
-                noise_plan=noise_plan,
-                parties=parties,
-                servers=servers,
-                jobs=jobs,
-                out=out,
-                json=json,
-                insecure_seed=insecure_seed,
-            )
-        )
-
-
-@app.command()
 def ask(
     query: Annotated[str, typer.Argument(help="A statistical query, such as 'smoker and age >= 65'.")],
-    model: Annotated[Model, typer.Option(help="Which trust model answers.")] = Model.local,
+    model: ModelOption = DEFAULT_MODEL,
     epsilon: EpsilonOption = "1",
     connect: ConnectOption = None,
     identity: IdentityOption = None,
@@ -168,7 +122,7 @@ def ask(
         run_ask(
             AskOptions(
                 query=query,
-                model=model.value,
+                model=model,
                 epsilon=epsilon,
                 connect=connect,
                 identity=identity,

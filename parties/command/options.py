@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from localdp.errors import InvalidParameter
-from localdp.experiments.compare import MOST_PEOPLE
+from localdp.experiments.population import MOST_PEOPLE
 
 _LONGEST_NUMBER = 24
 

@@ -29,9 +29,9 @@ def report_command(
 
 def _run(directory: Path, out: Path | None, json: bool) -> None:
     from parties.command.output import print_ok, print_whole, stdout_console
-    from parties.report.experiment.files import stories_in
-    from parties.report.experiment.writing import write_report
-    from parties.report.plot import require_matplotlib
+    from parties.report.drawing import require_matplotlib
+    from parties.report.files import stories_in
+    from parties.report.writing import write_report
 
     require_matplotlib()
     stories = stories_in(directory)

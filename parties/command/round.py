@@ -89,6 +89,7 @@ def seconds_of(text: str) -> float:
 def run_round(options: RoundOptions) -> None:
     """Enrol, ask or go on asking, and print the answer."""
     from localdp.accounting.epsilon import Epsilon
+    from localdp.oracles.local import LocalOracle
     from parties.addresses import read_state
     from parties.command.output import print_ok
     from parties.identity import load_identity
@@ -100,7 +101,7 @@ def run_round(options: RoundOptions) -> None:
     with closing(Rounds(options.journal, identity)) as rounds:
         refused = _enrolled(rounds, state)
         epsilon = float(Epsilon.requested(options.epsilon))
-        with round_told(state.events, options.query, "local", epsilon) as ended:
+        with round_told(state.events, options.query, LocalOracle.model, epsilon) as ended:
             with _missing_told(rounds):
                 result, schema = _asked(rounds, options), rounds.roster.schema
             ended(**_told(result))

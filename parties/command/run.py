@@ -108,7 +108,7 @@ def _report(directory: Path, written: list[Path], json: bool) -> list[Path]:
     """The page of the results, where it can be drawn; the run is whole without it."""
     from localdp.errors import LocalDpError
     from parties.command.output import stderr_console
-    from parties.report.experiment import write_experiment_report
+    from parties.report import write_experiment_report
     from parties.view.screen import tell
 
     if find_spec("matplotlib") is None or directory / "results.json" not in written:

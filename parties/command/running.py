@@ -5,23 +5,20 @@ Checked through the commands that ask, in tests/integration/test_tls.py and test
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from localdp.errors import InvalidParameter
-from parties.addresses import State, read_state
+from parties.addresses import read_state
 from parties.command.options import names
-from parties.coordinator import RemoteParties
-from parties.identity import Identity, load_identity
-from parties.relay.server import AttachedPeer, RelayServer
+from parties.command.output import print_whole, stderr_console
 
-ATTACH_SECONDS = 60.0
+if TYPE_CHECKING:
+    from parties.federation import Federation
 
 
 class Where(Protocol):
-    """The options that say where running parties are, and who asks them."""
+    """The options of a command that say who is asked."""
 
     @property
     def connect(self) -> Path | None:
@@ -30,7 +27,7 @@ class Where(Protocol):
 
     @property
     def identity(self) -> Path | None:
-        """The directory of whoever asks."""
+        """The directory of one's own certificate."""
         ...
 
     @property
@@ -40,32 +37,35 @@ class Where(Protocol):
 
     @property
     def expect(self) -> str:
-        """Which ones, separated by commas."""
+        """Who is to dial in."""
         ...
 
 
-def told_of(where: Where) -> tuple[State, Identity | None]:
-    """The addresses in the file, if there is one, and who asks."""
-    state = State((), ()) if where.connect is None else read_state(where.connect)
-    return state, None if where.identity is None else load_identity(where.identity)
+def are_running(where: Where) -> bool:
+    """Whether the command is about running parties, and not about some of its own."""
+    running = where.connect is not None or where.relay is not None
+    if where.identity is not None and not running:
+        raise InvalidParameter("--identity is shown to running parties: it goes with --connect or --relay")
+    return running
 
 
-@contextmanager
-def running_parties(where: Where, state: State, identity: Identity | None) -> Iterator[RemoteParties]:
-    """All parties: those that are dialled, and those that dial."""
-    with ExitStack() as stack:
-        attached = [] if where.relay is None else _attached(where.relay, where.expect, identity, stack)
-        yield stack.enter_context(closing(RemoteParties([*state.agents, *attached], identity=identity)))
+def connected(where: Where, *, only_shuffler: bool = False) -> Federation:
+    """All parties, those that are dialled and those that dial, or the shuffler in front of them."""
+    from parties.federation import Federation
+
+    if where.connect is not None:
+        read_state(where.connect)  # a file that cannot be read is told as any other file
+    return Federation.connect(
+        where.connect,
+        where.identity,
+        relay=where.relay,
+        expect=[name for name in names(where.expect) if name],
+        may_miss=False,
+        only_shuffler=only_shuffler,
+        told=told,
+    )
 
 
-def _attached(relay: str, expect: str, identity: Identity | None, stack: ExitStack) -> list[AttachedPeer]:
-    """The agents that dial in, once all of them have."""
-    host, _, port = relay.rpartition(":")
-    expected = [name for name in names(expect) if name]
-    if not host or not port.isdecimal() or not expected:
-        raise InvalidParameter(
-            "--relay is an address such as 127.0.0.1:7000; --expect names those who dial it"
-        )
-    server = stack.enter_context(RelayServer(host, int(port), identity))
-    server.wait_for(expected, ATTACH_SECONDS)
-    return server.peers(expected)
+def told(text: str) -> None:
+    """What is waited for, where it takes long."""
+    print_whole(stderr_console(), text)

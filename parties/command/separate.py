@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -21,10 +20,6 @@ class Experiment(str, Enum):
     counting = "count"
 
 
-_SERIES = {Experiment.parity: 2, Experiment.masked_parity: 3, Experiment.conjunctions: 2}
-_PARAMETERS = {Experiment.parity: 5, Experiment.masked_parity: 3, Experiment.conjunctions: 5}
-
-
 def separate(
     experiment: Annotated[Experiment, typer.Argument(help="Which separation.")],
     epsilon: Annotated[
@@ -38,35 +33,14 @@ def separate(
     insecure_seed: SeedOption = None,
 ) -> None:
     """Show what one trust model can do and another cannot: parity, masked-parity, conjunctions, count."""
+    from parties.command.compare import compare
     from parties.command.output import reporting
 
+    if experiment is Experiment.counting:  # the separation of section 9.3 is a command of its own
+        compare(epsilon, trials=str(trials), out=out, json=json, insecure_seed=insecure_seed)
+        return
     with reporting(json):
-        if experiment is Experiment.counting:
-            _count(epsilon, trials, out, json, insecure_seed)
-        else:
-            _run(experiment, epsilon, trials, out, json, insecure_seed)
-
-
-def _count(epsilon: str, trials: int, out: Path | None, json: bool, insecure_seed: int | None) -> None:
-    """The separation of section 9.3 is an experiment of its own."""
-    from parties.command.compare import CompareOptions, run_compare
-
-    run_compare(
-        CompareOptions(
-            epsilon=epsilon,
-            people="100,1000,1e4,1e5,1e6",
-            trials=str(trials),
-            models="exact,curator,local,shuffled,shared",
-            transport="process",
-            noise_plan="each-server",
-            parties=4,
-            servers=2,
-            jobs=2,
-            out=out,
-            json=json,
-            insecure_seed=insecure_seed,
-        )
-    )
+        _run(experiment, epsilon, trials, out, json, insecure_seed)
 
 
 def _run(
@@ -78,38 +52,21 @@ def _run(
     insecure_seed: int | None,
 ) -> None:
     from localdp.accounting.epsilon import Epsilon
-    from localdp.experiments.separations import (
-        Lab,
-        Separation,
-        conjunction_separation,
-        masked_parity_separation,
-        parity_separation,
-    )
-    from parties.command.compare import keyring_of
-    from parties.command.options import require_writable
-    from parties.command.output import print_ok, print_whole, stderr_console, stdout_console
-    from parties.command.signals import terminate_like_ctrl_c
-    from parties.report.plot import require_matplotlib
-    from parties.report.separation import print_separation, write_separation
+    from localdp.experiments.keyring import Keyring
+    from localdp.experiments.panels import Demonstration
+    from localdp.experiments.separations import SEPARATIONS, Lab
+    from parties.command.demonstration import run_demonstration
+    from parties.command.output import stderr_console
+    from parties.experiments.separating import run_separation
     from parties.view.bars import trials_shown
 
-    if out is not None:
-        require_matplotlib()
-        require_writable(out)
-    terminate_like_ctrl_c()
-    runs: dict[Experiment, Callable[[Lab], Separation]] = {
-        Experiment.parity: parity_separation,
-        Experiment.masked_parity: masked_parity_separation,
-        Experiment.conjunctions: conjunction_separation,
-    }
-    with trials_shown(stderr_console(), _SERIES[experiment] * _PARAMETERS[experiment] * trials) as advance:
-        coins = keyring_of(insecure_seed)
-        lab = Lab(Epsilon.requested(epsilon), trials, coins, lambda what: advance(what, 1))
-        separation = runs[experiment](lab)
-    paths = write_separation(separation, out) if out is not None else ()
-    if json:
-        print_ok(separation.to_data())
-        return
-    print_separation(separation, stdout_console())
-    if paths:
-        print_whole(stdout_console(), f"Written: {', '.join(map(str, paths))}")
+    separation = SEPARATIONS[experiment.value]()
+    lab = Lab(Epsilon.requested(epsilon), Keyring.of_seed(insecure_seed))
+
+    def run() -> Demonstration:
+        with trials_shown(stderr_console(), len(separation.tried) * trials) as advance:
+            return run_separation(
+                separation, lab, trials, lambda tried: advance(f"{tried.series}, {tried.parameter}", 1)
+            )
+
+    run_demonstration(run, out, json)

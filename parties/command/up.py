@@ -15,13 +15,13 @@ from rich.table import Table
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.experiments.keyring import Keyring
-from localdp.experiments.population import SCHEMA, dealt, made_up_people
+from localdp.experiments.population import SCHEMA, made_up_people
 from localdp.oracles.shuffler import Promise
 from parties.addresses import State, forget_state, require_replaceable, write_state
 from parties.command.options import number_of_people
 from parties.command.output import print_ok, stderr_console, stdout_console
 from parties.command.signals import heard, terminate_like_ctrl_c
-from parties.simulation.launcher import Simulation
+from parties.federation import Federation
 from parties.view.journal import JournalReader, make_journal
 from parties.view.owned import Owned, Watch
 from parties.view.parties import PartiesShown
@@ -56,44 +56,45 @@ def run_up(options: UpOptions) -> None:
     console = stderr_console()
     starting = f"starting {options.parties} agents and {options.servers} share servers"
     with nullcontext() if options.json else console.status(starting):
-        simulation = Simulation(
-            dealt(people, options.parties), budget=budget, servers=options.servers, shuffler=promise
+        federation = Federation.launch(
+            people,
+            parties=options.parties,
+            share_servers=options.servers,
+            budget=budget,
+            shuffler=promise,
         )
-        simulation.__enter__()
-    agents, servers, journal = simulation.agents, simulation.share_servers, journal_of(simulation)
-    sizes = {party.name: party.people for party in simulation.parties.contributors}
-    state = State(tuple(agents), tuple(servers), simulation.shuffler, journal, sizes)
+    journal = journal_of(federation)
+    state = replace(federation.addresses, events=journal)
     try:
         make_journal(journal)
         write_state(state, options.state)
         _announce(options, state, budget)
-        _watch(simulation, budget, PartiesShown(console, options.json))
+        _watch(federation, budget, PartiesShown(console, options.json))
     except KeyboardInterrupt:
         heard()
         tell(console, "stopping", options.json)
     finally:
-        simulation.__exit__(None, None, None)
+        federation.close()
         forget_state(state, options.state)
 
 
-def journal_of(simulation: Simulation) -> Path:
+def journal_of(federation: Federation) -> Path:
     """Where coordinators note their rounds: beside the ledgers, and gone with them."""
-    return simulation.ledger_files[0].with_name("rounds.jsonl")
+    return next(iter(federation.ledger_files.values())).with_name("rounds.jsonl")
 
 
-def owned_by(simulation: Simulation, budget: Epsilon) -> list[Owned]:
-    """Whoever runs a simulation owns all of it: processes, and ledgers to read."""
-    ledgers = dict(zip(simulation.parties.contributors, simulation.ledger_files, strict=True))
-    owned = [Owned(peer.name, "share server") for peer in simulation.share_servers]
-    owned += [Owned(one.name, "agent", one.people, budget, path) for one, path in ledgers.items()]
-    owned += [] if simulation.shuffler is None else [Owned(simulation.shuffler.name, "shuffler")]
-    ids = simulation.process_ids
-    return [replace(one, process_id=process_id) for one, process_id in zip(owned, ids, strict=True)]
+def owned_by(federation: Federation, budget: Epsilon) -> list[Owned]:
+    """Whoever launches parties owns all of them: processes, and ledgers to read."""
+    state, sizes, ledgers = federation.addresses, federation.parties, federation.ledger_files
+    owned = [Owned(peer.name, "share server") for peer in state.share_servers]
+    owned += [Owned(name, "agent", sizes[name], budget, path) for name, path in ledgers.items()]
+    owned += [] if state.shuffler is None else [Owned(state.shuffler.name, "shuffler")]
+    return [replace(one, process_id=federation.process_ids[one.name]) for one in owned]
 
 
-def _watch(simulation: Simulation, budget: Epsilon, shown: PartiesShown) -> None:
+def _watch(federation: Federation, budget: Epsilon, shown: PartiesShown) -> None:
     """Show what happens, until somebody interrupts."""
-    watch, journal = Watch(owned_by(simulation, budget)), JournalReader(journal_of(simulation))
+    watch, journal = Watch(owned_by(federation, budget)), JournalReader(journal_of(federation))
     with shown.on_screen():
         while True:
             notes = list(journal.notes())

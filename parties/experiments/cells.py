@@ -1,4 +1,4 @@
-"""The sweep as cells, and the trials of a cell as blocks.
+"""The sweep as cells, the trials of a cell as blocks, and what a block needs and brings.
 
 A cell is one combination of everything that is varied.  Blocks are what workers run and what the journal keeps: their coins
 depend on the keyring, the cell and the number of the trial alone, so they can run anywhere and in any order.
@@ -7,13 +7,14 @@ depend on the keyring, the cell and the number of the trial alone, so they can r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.experiments.catalogue import QueryTask
+from localdp.experiments.keyring import Keyring
 from parties.experiments.definition import Experiment
 
-QUERIES_PER_BLOCK = 25  # trials of a query; a learner's may take seconds, and make a block each
+Row = dict[str, Any]  # what a trial brought
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,34 @@ class Block:
         return f"{self.cell.name} trials={self.first}+{self.trials}"
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What workers need beside the block."""
+
+    experiment: Experiment
+    people_root: bytes  # of the coins that make or draw people: public, and the same after a resumption
+    noise_root: bytes = field(repr=False)  # of the secrets of all roles: never written down
+
+    def people(self, cell: Cell) -> Keyring:
+        """The coins that people are made with."""
+        return Keyring(self.people_root) if cell.seed is None else Keyring.insecurely_seeded(cell.seed)
+
+    def noise(self, cell: Cell) -> Keyring:
+        """The secrets of a trial's roles."""
+        return Keyring(self.noise_root) if cell.seed is None else Keyring.insecurely_seeded(cell.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockResult:
+    """What a block brought."""
+
+    rows: list[Row]  # one for each trial
+    promise: str | None  # in words, of one trial; None: all were refused
+    refusals: dict[str, str]  # by reason, the first message of each
+    predicted: float | None  # standard error of one entry, from the plan; of a cell's first block only
+    claim: dict[str, Any] | None = None  # the promise as data
+
+
 def cells_of(experiment: Experiment) -> Iterator[Cell]:
     """All cells; those that share people stand together, so that workers make them once."""
     sweep = experiment.sweep
@@ -58,14 +87,9 @@ def cells_of(experiment: Experiment) -> Iterator[Cell]:
                         yield Cell(model, epsilon, people, dimension, seed)
 
 
-def trials_per_block(experiment: Experiment) -> int:
-    """How many trials a worker runs at a time, at most."""
-    return QUERIES_PER_BLOCK if isinstance(experiment.task, QueryTask) else 1
-
-
 def blocks_of(experiment: Experiment) -> Iterator[Block]:
     """All blocks of all cells, in order."""
-    trials, size = experiment.sweep.trials, trials_per_block(experiment)
+    trials, size = experiment.sweep.trials, experiment.task.trials_per_block
     for cell in cells_of(experiment):
         for first in range(0, trials, size):
             yield Block(cell, first, min(size, trials - first))

@@ -1,16 +1,16 @@
 """Who runs blocks: worker processes, or this process.  Anything with `submit` will do, such as a cluster's client.
 
-`completed` keeps a few blocks under way for every worker and gives them back as they end.  However it is left, what has
-begun is waited for and what has not is dropped; what ended in between can still be had from `drained`.
+`run_blocks` keeps a few blocks under way for every worker.  However it is left, what has begun is waited for and kept, and
+what has not is dropped.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from types import TracebackType
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from localdp.errors import LocalDpError
@@ -26,10 +26,6 @@ class Executor(Protocol):
 
     def submit(self, function: Callable[..., _Result], /, *arguments: Any) -> Future[_Result]:
         """Begin, soon."""
-        ...
-
-    def map(self, function: Callable[[_Item], _Result], items: Iterable[_Item], /) -> Iterator[_Result]:
-        """The results of all items, in their order."""
         ...
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -48,10 +44,6 @@ class ThisProcess:
         except Exception as error:
             future.set_exception(error)
         return future
-
-    def map(self, function: Callable[[_Item], _Result], items: Iterable[_Item], /) -> Iterator[_Result]:
-        """One after the other."""
-        return map(function, items)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """There is nobody to let go."""
@@ -74,49 +66,37 @@ def executor_of(jobs: int) -> Executor:
     return ThisProcess() if jobs == 1 else Workers(jobs)
 
 
-class Fan:
-    """Blocks on their way through an executor."""
+def run_blocks(
+    run: Callable[[_Item], _Result],
+    blocks: Iterable[_Item],
+    jobs: int,
+    keep: Callable[[_Item, _Result], None],
+    done: Callable[[_Item, _Result], None],
+    executor: Callable[[int], Executor] = executor_of,
+) -> None:
+    """Run every block and keep each as it ends; `done` is told, but not of those that an interruption left over."""
+    workers, waiting, ahead = executor(jobs), iter(blocks), 1 if jobs == 1 else _AHEAD * jobs
+    under_way: dict[Future[_Result], _Item] = {}
 
-    def __init__(self, executor: Executor, jobs: int, run: Callable[[Any], Any]) -> None:
-        self._executor = executor
-        self._ahead = 1 if jobs == 1 else _AHEAD * jobs
-        self._run = run
-        self._under_way: dict[Future[Any], Any] = {}
+    def filled() -> bool:
+        for block in islice(waiting, ahead - len(under_way)):
+            under_way[workers.submit(run, block)] = block
+        return bool(under_way)
 
-    def completed(self, items: Iterable[_Item]) -> Iterator[tuple[_Item, Any]]:
-        """Every item with its result, as they end."""
-        waiting = iter(items)
-        try:
-            self._fill(waiting)
-            while self._under_way:
-                done, _ = wait(self._under_way, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield self._under_way.pop(future), future.result()
-                self._fill(waiting)
-        except BrokenProcessPool as error:
-            raise LocalDpError(
-                "a worker process ended unexpectedly, perhaps for want of memory; what was finished is kept: run "
-                "again with --resume, and fewer --jobs"
-            ) from error
-
-    def drained(self) -> Iterator[tuple[Any, Any]]:
-        """Whatever ended well while the executor was let go."""
-        for future, item in self._under_way.items():
-            if future.done() and not future.cancelled() and future.exception() is None:
-                yield item, future.result()
-
-    def _fill(self, waiting: Iterator[Any]) -> None:
-        while len(self._under_way) < self._ahead:
-            item = next(waiting, None)
-            if item is None:
-                return
-            self._under_way[self._executor.submit(self._run, item)] = item
-
-    def __enter__(self) -> Fan:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    try:
+        while filled():
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                block, result = under_way.pop(future), future.result()
+                keep(block, result)
+                done(block, result)
+    except BrokenProcessPool as error:
+        raise LocalDpError(
+            "a worker process ended unexpectedly, perhaps for want of memory: fewer --jobs; of `localdp run` what was "
+            "finished is kept, for --resume"
+        ) from error
+    finally:
         # Blocks that have begun are waited for: ending a worker that holds a queue's lock would hang the pool.
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        workers.shutdown(wait=True, cancel_futures=True)
+        for future, block in under_way.items():
+            if future.done() and not future.cancelled() and future.exception() is None:
+                keep(block, future.result())

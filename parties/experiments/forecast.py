@@ -23,10 +23,11 @@ from localdp.errors import LocalDpError
 from localdp.experiments.catalogue import LearnerTask
 from localdp.experiments.faults import Faulty
 from localdp.experiments.outlook import Outlook
-from parties.experiments.cells import Cell, cells_of, trials_per_block
+from localdp.oracles.models import model_named
+from parties.experiments.cells import Cell, Work, cells_of
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
-from parties.experiments.trials import Work, oracle_of_trial, processes_of, setting_of_trial
+from parties.experiments.trials import oracle_of_trial, processes_of, setting_of_trial
 from parties.federated.places import dealt_out
 from parties.status import reason
 
@@ -90,9 +91,10 @@ def caveats(experiment: Experiment) -> tuple[str, ...]:
         told.append(
             f"Predicted without cheaters: what those {cheating} of {count} parties add that cheat is not in these errors."
         )
-    if experiment.parties.budget is not None and "shuffled" in experiment.sweep.models:
+    mixed = [model for model in experiment.sweep.models if model_named(model).needs_mixer]
+    if experiment.parties.budget is not None and mixed:
         told.append(
-            "shuffled: parties charge a person what one report reveals before mixing, which is more than epsilon; where "
+            f"{mixed[0]}: parties charge a person what one report reveals before mixing, which is more than epsilon; where "
             f"that exceeds budget = {experiment.parties.budget}, trials will be refused."
         )
     return tuple(told)
@@ -167,7 +169,7 @@ def _measured(work: Work, cell: Cell, records: Records, least: int = 1) -> tuple
         starting = 0.0
         if processes is not None and processes.lasting:  # they start once for a whole block
             processes.of_trial(parts, Faulty())
-            starting = (time.perf_counter() - started) / trials_per_block(work.experiment)
+            starting = (time.perf_counter() - started) / task.trials_per_block
         for trial in range(_REPEATED):
             if trial >= least and sum(taken) > _ENOUGH_SECONDS:
                 break

@@ -22,7 +22,7 @@ from typing import Any
 
 from localdp.errors import InvalidParameter, StorageFailed
 from parties.durable import sync_directory
-from parties.experiments.trials import BlockResult
+from parties.experiments.cells import BlockResult
 
 FILE = "journal.jsonl"
 VERSION = 1

@@ -22,19 +22,21 @@ from localdp.domains import Records
 from localdp.errors import DeadlineMissed, InvalidParameter, StorageFailed, Unreachable
 from localdp.experiments.faults import Faulty, Rejections
 from localdp.experiments.keyring import Keyring
+from localdp.oracles.models import model_named
 from localdp.sharing.collection import Collection
 from localdp.sharing.storage import Holding
 from parties.coordinator import Peer, RemoteParties
 from parties.experiments.definition import Experiment
-from parties.experiments.settings import AT_HAND, limit_of
-from parties.shares.collector import RemoteShareServers, never
+from parties.experiments.settings import limit_of
+from parties.shares.collector import never
+from parties.simulation.launched_shares import LaunchedShareServers
 from parties.simulation.launcher import Simulation
 
 MOST_PROCESSES = 600  # of all workers together
 BROKEN = (Unreachable, DeadlineMissed, StorageFailed)
 
 
-class CountingShareServers(RemoteShareServers):
+class CountingShareServers(LaunchedShareServers):
     """Share servers as processes, and how many reports they did not accept."""
 
     def __init__(self, parties: RemoteParties, peers: Sequence[Peer]) -> None:
@@ -103,7 +105,7 @@ class Processes:
 
 def needs_processes(experiment: Experiment, model: str) -> bool:
     """Whether a trial of this model asks processes."""
-    return experiment.parties.transport == "processes" and model not in AT_HAND
+    return experiment.parties.transport == "processes" and model_named(model).needs_agents
 
 
 def require_few_processes(experiment: Experiment, jobs: int) -> None:

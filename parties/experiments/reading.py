@@ -52,6 +52,7 @@ from localdp.errors import InvalidParameter, InvalidRecord, QueryRefused
 from localdp.experiments.catalogue import LEARNERS, RELEASES, LearnerTask, QueryTask, parameters_of
 from localdp.experiments.cheating import CHEATS
 from localdp.experiments.datasets import MOST_FEATURES, SYNTHETIC
+from localdp.oracles.models import MODELS
 from parties.agent.declared import Declared, declared_schema
 from parties.experiments.definition import (
     FORMATS,
@@ -66,7 +67,6 @@ from parties.experiments.definition import (
 from parties.experiments.lines import TomlFile
 from parties.experiments.populations import SETS, is_synthetic, schema_of, table_of
 from parties.experiments.values import Section
-from parties.federated.models import MODELS, OPTIONS
 from parties.federated.places import MOST_PARTIES, SERVERS
 
 MOST_PEOPLE = 10**7
@@ -237,7 +237,7 @@ class _Reader:
         return task
 
     def _sweep(self, data: DataSource, parties: PartiesPlan) -> Sweep:
-        models = self._run.choices("models", MODELS)
+        models = self._run.choices("models", tuple(MODELS))
         if models is None:
             raise self._run.missing("models", f"models = some of {', '.join(MODELS)}")
         epsilons = self._run.epsilons("epsilon")
@@ -287,10 +287,10 @@ class _Reader:
         return self._run.wholes("dimension", made.fewest, MOST_FEATURES) or (None,)
 
     def _options(self) -> dict[str, dict[str, Any]]:
-        given = Section(self._file, ("run", "options"), MODELS)
+        given = Section(self._file, ("run", "options"), tuple(MODELS))
         told = {}
         for model in (model for model in MODELS if model in given):
-            told[model] = dict(self._file.section(("run", "options", model), OPTIONS[model]))
+            told[model] = dict(self._file.section(("run", "options", model), tuple(MODELS[model].options)))
         return told
 
     def _places(self) -> Output:
@@ -315,10 +315,11 @@ class _Reader:
             raise self._faults.wrong(
                 key, 'missing parties are those of one process: write parties.transport = "in-process"'
             )
-        if away + late and "shuffled" in experiment.sweep.models:
+        mixed = [model for model in experiment.sweep.models if MODELS[model].needs_mixer]
+        if away + late and mixed:
             raise self._faults.wrong(
                 key,
-                "the shuffled promise is for the reports of everybody: leave shuffled out of run.models",
+                f"the {mixed[0]} promise is for the reports of everybody: leave {mixed[0]} out of run.models",
             )
 
     def _check_task(self, experiment: Experiment) -> None:

@@ -15,16 +15,15 @@ import platform
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from localdp.errors import InvalidParameter
 from parties.durable import write_atomically
-from parties.experiments.cells import Cell, blocks_of, cells_of
+from parties.experiments.cells import BlockResult, Cell, Row, blocks_of, cells_of
 from parties.experiments.definition import Experiment
-from parties.experiments.trials import BlockResult, Row
 
 FORMAT = 1
 _PACKAGES = ("localdp", "numpy", "cryptography", "pyarrow", "scikit-learn", "statsmodels")
@@ -147,6 +146,7 @@ def _origin(experiment: Experiment) -> dict[str, Any]:
         "experiment": experiment.path.name,
         "configuration": experiment.text,
         "configuration_sha256": experiment.digest,
+        "plan": _plan(experiment),
         "seeds": list(seeds) if seeds else "system randomness",
         "confidential": experiment.data.confidential,
         "privacy": _about_privacy(experiment),
@@ -156,6 +156,22 @@ def _origin(experiment: Experiment) -> dict[str, Any]:
             "architecture": platform.machine(),
             "processors": os.cpu_count(),
         },
+    }
+
+
+def _plan(experiment: Experiment) -> dict[str, Any]:
+    """What was to be run, for whoever tells of it."""
+    parties = experiment.parties
+    return {
+        "run": experiment.task.to_data(),
+        "options": {
+            model: {name: str(value) for name, value in options.items()}
+            for model, options in experiment.options.items()
+        },
+        "parties": parties.count,
+        "share_servers": parties.share_servers,
+        "budget": None if parties.budget is None else float(parties.budget),
+        "faults": asdict(experiment.faults),
     }
 
 

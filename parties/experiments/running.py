@@ -22,14 +22,14 @@ from pathlib import Path
 
 from localdp.errors import InvalidParameter, LocalDpError, QueryRefused, SignalTooWeak, TooFewReports
 from localdp.experiments.keyring import Keyring
-from parties.experiments.cells import Block, Cell, blocks_of, cells_of
+from parties.experiments.cells import Block, BlockResult, Cell, Work, blocks_of, cells_of
 from parties.experiments.definition import Experiment
-from parties.experiments.executors import Executor, Fan, executor_of
+from parties.experiments.executors import Executor, executor_of, run_blocks
 from parties.experiments.journal import Header, Journal
 from parties.experiments.populations import population
 from parties.experiments.processes import require_few_processes
 from parties.experiments.results import Results, require_formats, results_of, write_results
-from parties.experiments.trials import BlockResult, Work, oracle_of_trial, run_block
+from parties.experiments.trials import oracle_of_trial, run_block
 from parties.federated.places import dealt_out
 
 Done = Callable[[Block, BlockResult], None]
@@ -72,7 +72,8 @@ def run_experiment(
         for block in blocks:
             if block.name in journal.blocks:
                 done(block, journal.blocks[block.name])
-        _run_blocks(work, missing, journal, executor(jobs), jobs, done)
+        run = functools.partial(run_block, work)
+        run_blocks(run, missing, jobs, lambda one, kept: journal.append(one.name, kept), done, executor)
         about = {
             "started": journal.header.started,
             "finished": _now(),
@@ -88,21 +89,6 @@ def run_experiment(
         return Run(results, written, len(blocks) - len(missing))
     finally:
         journal.close()
-
-
-def _run_blocks(
-    work: Work, blocks: list[Block], journal: Journal, executor: Executor, jobs: int, done: Done
-) -> None:
-    fan = Fan(executor, jobs, functools.partial(run_block, work))
-    try:
-        with fan:
-            for block, result in fan.completed(blocks):
-                journal.append(block.name, result)
-                done(block, result)
-    finally:
-        for block, result in fan.drained():  # begun before an interruption, and ended since
-            if block.name not in journal.blocks:
-                journal.append(block.name, result)
 
 
 def preflight(experiment: Experiment) -> None:

@@ -11,22 +11,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import LARGEST_LIMIT_NANONATS, MemoryLedger
+from localdp.accounting.ledger import LARGEST_LIMIT_NANONATS
 from localdp.domains import Records
 from localdp.experiments.catalogue import QueryTask
 from localdp.experiments.cheating import CheatingParty, all_alike, loud_record
 from localdp.experiments.faults import Faulty, FaultyLROracle, FaultyShareServers, Rejections
 from localdp.experiments.keyring import Keyring
 from localdp.oracles.definition import StatisticalQueryOracle
-from localdp.party.party import Party
-from localdp.party.policy import Policy
+from localdp.oracles.simulated import simulated_parties, simulated_servers
 from localdp.queries.asked import checked_plan
-from localdp.sharing.share_server import ShareServer
-from localdp.sharing.vault import MemoryVault
 from parties.experiments.definition import Experiment
-from parties.simulation.launcher import party_name, server_name
-
-AT_HAND = ("exact", "curator")  # models whose oracle has everybody's records beforehand
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +48,10 @@ def in_this_process(
     experiment: Experiment, keyring: Keyring, parts: Sequence[Records], faulty: Faulty
 ) -> tuple[FaultyLROracle, FaultyShareServers]:
     """Fresh parties with fresh ledgers, and fresh share servers."""
+    lying = faulty.cheating if experiment.faults.cheat == "reports" else ()
     limit = limit_of(experiment)
-    policy = Policy(largest_epsilon=limit)
-    lying = CheatingParty if experiment.faults.cheat == "reports" else Party
-    parties = [
-        (lying if number in faulty.cheating else Party)(
-            party_name(number), part, keyring.party(number), MemoryLedger(part.people, limit), policy
-        )
-        for number, part in enumerate(parts)
-    ]
-    count = experiment.parties.share_servers
-    servers = [ShareServer(server_name(one), MemoryVault(keyring.server(one))) for one in range(count)]
+    parties = simulated_parties(parts, keyring, limit, cheating=lying, cheater=CheatingParty)
+    servers = simulated_servers(experiment.parties.share_servers, keyring)
     return FaultyLROracle(parties, faulty), FaultyShareServers(parties, servers, faulty)
 
 

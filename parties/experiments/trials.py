@@ -12,7 +12,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from localdp.accounting.claim import PrivacyClaim
@@ -22,61 +22,25 @@ from localdp.errors import BudgetExhausted, LocalDpError, PolicyRefused
 from localdp.experiments.catalogue import Measured
 from localdp.experiments.cheating import joined
 from localdp.experiments.faults import Faulty, FaultyShareServers
-from localdp.experiments.keyring import Keyring
-from localdp.experiments.promises import NEIGHBOURS
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.lr import LROracle
+from localdp.oracles.models import Parties, model_named, oracle_of
 from localdp.randomness.source import RandomSource
-from parties.experiments.cells import Block, Cell
+from parties.experiments.cells import Block, BlockResult, Cell, Row, Work
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
 from parties.experiments.processes import BROKEN, CountingShareServers, Processes, needs_processes
 from parties.experiments.settings import (
-    AT_HAND,
     Setting,
     as_told,
     fewest_honest,
     in_this_process,
     limit_of,
 )
-from parties.federated.models import Sides, oracle_on
 from parties.federated.places import dealt_out
 from parties.status import reason
 
 _POPULATIONS = 2  # kept in a worker
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What workers need beside the block."""
-
-    experiment: Experiment
-    people_root: (
-        bytes  # of the coins that people are made or drawn with: public, and the same after a resumption
-    )
-    noise_root: bytes = field(
-        repr=False
-    )  # of the parties', servers' and analyst's secrets: never written down
-
-    def people(self, cell: Cell) -> Keyring:
-        """The coins that people are made with."""
-        return Keyring(self.people_root) if cell.seed is None else Keyring.insecurely_seeded(cell.seed)
-
-    def noise(self, cell: Cell) -> Keyring:
-        """The secrets of a trial's roles."""
-        return Keyring(self.noise_root) if cell.seed is None else Keyring.insecurely_seeded(cell.seed)
-
-
-@dataclass(frozen=True, slots=True)
-class BlockResult:
-    """What a block brought."""
-
-    rows: list[Row]  # one for each trial
-    promise: str | None  # in words, of one trial; None: all were refused
-    refusals: dict[str, str]  # by reason, the first message of each
-    predicted: float | None  # standard error of one entry, from the plan; of a cell's first block only
-    claim: dict[str, Any] | None = None  # the promise as data
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +71,7 @@ def run_block(work: Work, block: Block) -> BlockResult:
     predicted = _predicted(work, block.cell, people) if block.first == 0 else None
     if claim is None:
         return BlockResult(rows, None, refusals, predicted)
-    return BlockResult(rows, claim.statement(), refusals, predicted, _claim_data(claim))
+    return BlockResult(rows, claim.statement(), refusals, predicted, claim.to_data())
 
 
 def oracle_of_trial(
@@ -133,19 +97,21 @@ def setting_of_trial(
         return keyring.source("trial", cell.name, str(trial), purpose)
 
     count, options = experiment.parties.count, experiment.options.get(cell.model, {})
+    at_hand = model_named(cell.model).needs_records
     faulty = Faulty.drawn(count, *experiment.faults.counts(count), coins("faults"))
     told = as_told(experiment, records, parts, faulty)
-    if cell.model in AT_HAND:  # whoever has the records beforehand misses nobody
+    if at_hand:  # whoever has the records beforehand misses nobody
         faulty = Faulty(cheating=faulty.cheating)
     lr, shares = in_this_process(experiment, keyring, told, faulty)
     reports: LROracle = lr
     uploads: FaultyShareServers | CountingShareServers = shares
     if processes is not None:
         reports, uploads = processes.of_trial(told, faulty)
-    handed = joined(told) if faulty.cheating and cell.model in AT_HAND else records
+    handed = joined(told) if faulty.cheating and at_hand else records
     ledger = MemoryLedger(records.people, limit_of(experiment))
-    sides = Sides(reports, uploads, handed, ledger, honest=fewest_honest(experiment, parts))
-    oracle = oracle_on(sides, cell.model, cell.epsilon, coins, options)
+    honest = fewest_honest(experiment, parts)
+    parties = Parties(reports, uploads, records=handed, curator=ledger, honest=honest)
+    oracle = oracle_of(cell.model, parties, cell.epsilon, coins, options)
     return Setting(oracle, faulty, uploads.rejections, lr, shares)
 
 
@@ -154,17 +120,6 @@ def processes_of(work: Work, cell: Cell, stack: ExitStack) -> Processes | None:
     if not needs_processes(work.experiment, cell.model):
         return None
     return stack.enter_context(Processes(work.experiment, work.noise(cell)))
-
-
-def _claim_data(claim: PrivacyClaim) -> dict[str, Any]:
-    return {
-        "epsilon": None if claim.epsilon is None else float(claim.epsilon),
-        "delta": float(claim.delta),
-        "neighbours": NEIGHBOURS,
-        "strength": claim.strength.value,
-        "against": claim.against,
-        "honest": claim.honest,
-    }
 
 
 def _trial(
@@ -194,7 +149,8 @@ def _explained(
 ) -> LocalDpError:
     """A shuffler passes on no party's words; here it is known that a report costs more than the mixed ones."""
     budget, asked = experiment.parties.budget, setting and setting.lr.asked
-    if cell.model != "shuffled" or budget is None or not isinstance(error, BudgetExhausted | PolicyRefused):
+    mixed = model_named(cell.model).needs_mixer
+    if not mixed or budget is None or not isinstance(error, BudgetExhausted | PolicyRefused):
         return error
     cost = "" if asked is None else f", {asked} nats"
     return type(error)(
@@ -242,7 +198,7 @@ def _faulty_people(setting: Setting, parts: tuple[Records, ...], model: str) -> 
         }
     if faulty.cheating:
         row["people_cheating"] = _people(parts, faulty.cheating)
-        if model == "shared":  # nobody else can notice
+        if model_named(model).needs_share_servers:  # nobody else can notice
             row["reports_rejected"] = setting.rejections.rejected
     return row
 

@@ -7,6 +7,6 @@
 | `ledgers.py` | what people of launched parties have spent |
 | `budgets.py` | what people have left, as ledgers and parties say |
 | `views.py` | some of the parties, whose books are those of the whole |
-| `models.py` | the oracle of a trust model over such a place |
+| `quorum.py` | a round that does without whoever is slow or gone |
 | `events.py`, `watching.py` | who is asked, who answers, what fails; and what it has cost |
 """

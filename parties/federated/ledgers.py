@@ -33,14 +33,14 @@ class LedgerFile:
     """The ledger of a party that is another process."""
 
     def __init__(self, path: Path, people: int, limit: Epsilon) -> None:
-        self._path = path
+        self.path = path
         self._accounts = Accounts(people, limit)
         self._last = 0
         self._charges = 0
 
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person, up to now."""
-        with storage_errors(), closing(open_read_only(self._path)) as file:
+        with storage_errors(), closing(open_read_only(self.path)) as file:
             for entry in Chain(None).read(file, self._last):
                 if isinstance(entry.content, Charge):
                     self._accounts.rebook(entry.content)

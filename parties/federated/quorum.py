@@ -13,9 +13,12 @@ from pathlib import Path
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
+from localdp.oracles.local import LocalOracle
+from parties.federated.events import Event
 from parties.federated.places import Place
 from parties.federated.watching import Spending
 from parties.rounds.oracle import QuorumReports, apart
+from parties.rounds.partial import RoundResult
 from parties.rounds.plan import Part, Quorum
 from parties.rounds.roster import Enrolled, schema_digest
 from parties.rounds.round import Rounds
@@ -25,8 +28,11 @@ def quorum_reports(
     place: Place, spending: Spending, quorum: Quorum, seconds: float, journal: str | Path | None
 ) -> QuorumReports:
     """What an oracle asks; without a journal of somebody's it has one for as long as it lives."""
+    place.require_known()
     if not place.agents:
         raise InvalidParameter("parties in this process are never late: use oracle, or processes=True")
+    if len(place.dialled) < len(place.agents):
+        raise InvalidParameter("agents that dial in have no address to ask them again: use oracle")
     known = {party.name: number for number, party in enumerate(place.contributors)}
     sizes = [party.people for party in place.contributors]
 
@@ -46,9 +52,26 @@ def quorum_reports(
     return reports
 
 
+def ended(result: RoundResult, query: str, people: int, epsilon: Epsilon) -> Event:
+    """What is told of a round that brought an answer."""
+    return Event(
+        "round ended",
+        LocalOracle.model,
+        (query,),
+        people,
+        reports=result.answered.people,
+        missing={why: count.people for why, count in result.missing.items()},
+        epsilon=float(epsilon),
+        value=result.answer.value,
+        standard_error=result.answer.standard_error,
+        parties=result.answered.parties,
+        asked=result.asked.parties,
+    )
+
+
 def _enrol(rounds: Rounds, place: Place) -> None:
     """Everybody, also whoever is away by now: they are missing, and counted."""
     schema = place.lr.schema
-    for party, peer in zip(place.contributors, place.agents, strict=True):
+    for party, peer in zip(place.contributors, place.dialled, strict=True):
         rounds.roster.enrol(Enrolled(party.name, peer.address, party.people, schema_digest(schema)), schema)
     rounds.enrol(place.away, place.stated)

@@ -7,8 +7,8 @@ spent, and what is left is at most the rest; parties themselves know better (`Re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -32,6 +32,7 @@ from localdp.sharing.storage import Holding
 from parties.federated.events import Event, Events
 from parties.status import reason
 
+_AnyAsked = TypeVar("_AnyAsked")
 _AnyAnswer = TypeVar("_AnyAnswer", Answer, VectorAnswer)
 
 
@@ -185,28 +186,23 @@ class WatchedOracle(OracleAround):
         model: str,
         owner: object = None,
         parties: int | None = None,
+        epsilon: float | None = None,
     ) -> None:
-        """`owner` lives as long as the oracle does: a forgotten federation ends its parties."""
+        """`owner` lives as long as the oracle does: a forgotten federation ends its parties.
+
+        `epsilon` is what a round costs each person, in nats, where that is known beforehand.
+        """
         super().__init__(behind)
         self.events, self.model, self.owner, self.parties = events, model, owner, parties
+        self.epsilon = epsilon
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """One round: the mean of every query, in order."""
-        spent = self._begin(queries)
-        try:
-            return self._ended(queries, spent, self.behind.answer(queries))
-        except LocalDpError as error:
-            self._failed(queries, error)
-            raise
+        return self._told(queries, self.behind.answer)
 
     def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
         """One round: the means of all entries of every query, in order."""
-        spent = self._begin(queries)
-        try:
-            return self._ended(queries, spent, self.behind.answer_vectors(queries))
-        except LocalDpError as error:
-            self._failed(queries, error)
-            raise
+        return self._told(queries, self.behind.answer_vectors)
 
     def in_rounds(self, rounds: int) -> WatchedOracle:
         """A watched view whose rounds cost together what one round of this oracle costs."""
@@ -214,32 +210,35 @@ class WatchedOracle(OracleAround):
             self.behind.in_rounds(rounds), self.events, self.model, self.owner, self.parties
         )
 
-    def _begin(self, queries: Sequence[object]) -> float:
-        self.events.tell(Event("round started", self.model, _texts(queries), self.people))
-        return float(self.cost.epsilon_per_person)
-
-    def _ended(
-        self, queries: Sequence[object], spent: float, answers: list[_AnyAnswer]
+    def _told(
+        self,
+        queries: Sequence[_AnyAsked],
+        ask: Callable[[Sequence[_AnyAsked]], list[_AnyAnswer]],
     ) -> list[_AnyAnswer]:
+        event = Event("round started", self.model, _texts(queries), self.people, epsilon=self.epsilon)
+        self.events.tell(event)
+        spent = self.cost.epsilon_per_person
+        try:
+            answers = ask(queries)
+        except (LocalDpError, KeyboardInterrupt) as error:
+            why = reason(type(error)).lower() if isinstance(error, LocalDpError) else "interrupted"
+            self.events.tell(replace(event, kind="round failed", reason=why))
+            raise
+        self.events.tell(self._ended(event, float(spent), answers))
+        return answers
+
+    def _ended(self, started: Event, spent: float, answers: Sequence[Answer | VectorAnswer]) -> Event:
         only = answers[0] if len(answers) == 1 else None
         number = only if isinstance(only, Answer) else None
-        told = Event(
-            "round ended",
-            self.model,
-            _texts(queries),
-            self.people,
+        return replace(
+            started,
+            kind="round ended",
             reports=sum(answer.reports for answer in answers),
             epsilon=round(float(self.cost.epsilon_per_person) - spent, 9),
             value=None if number is None else number.value,
             standard_error=None if number is None else number.standard_error,
             asked=self.parties,
         )
-        self.events.tell(told)
-        return answers
-
-    def _failed(self, queries: Sequence[object], error: LocalDpError) -> None:
-        why = reason(type(error)).lower()
-        self.events.tell(Event("round failed", self.model, _texts(queries), self.people, reason=why))
 
 
 def _texts(queries: Sequence[object]) -> tuple[str, ...]:

@@ -1,19 +1,20 @@
-"""A comparison of the trust models, for people to look at: terminal table, plot, page and files.
+"""Results for people to look at: tables for a terminal, plots, and one page that needs nothing else.
+
+| file | what it is |
+|---|---|
+| `story.py` | what a report tells, as data: groups of panels, promises, refusals, costs, origin |
+| `files.py` | the results in a directory, read without belief |
+| `results.py` | the story of results.json: its points (`points.py`), words (`telling.py`) and tables (`accounts.py`) |
+| `stories.py` | the stories of a comparison, a separation and an attack |
+| `drawing.py` | panels as SVG |
+| `tables.py`, `page.py`, `page.html` | the page |
+| `comparison.py`, `demonstration.py`, `fitting.py`, `wording.py` | tables and numbers in a terminal |
+| `writing.py` | the files, each whole or not at all |
 
 Importing this is cheap: matplotlib is loaded only when something is drawn.
+Checked in tests/unit/parties/report, and in a browser in tests/integration/test_report_in_browser.py.
 """
 
-from parties.report.files import ReportPaths, write_all
-from parties.report.page import render_page
-from parties.report.plot import render_svg, require_matplotlib
-from parties.report.table import comparison_table, print_comparison
+from parties.report.writing import write_experiment_report
 
-__all__ = [
-    "ReportPaths",
-    "comparison_table",
-    "print_comparison",
-    "render_page",
-    "render_svg",
-    "require_matplotlib",
-    "write_all",
-]
+__all__ = ["write_experiment_report"]

@@ -1,7 +1,8 @@
-"""The comparison as one self-contained page: no script runs, nothing is loaded from anywhere.
+"""Stories as one self-contained page: no script runs, nothing is loaded from anywhere, and long parts open at a touch.
 
-The plot is inlined twice, wide and narrow, and a media query shows the one that fits.  Its ink becomes
-`currentColor` and its paper transparent, so that it follows the page into the dark.
+Claim.  Text from the files of results is text on the page, never markup; the numbers on it are those of the files.
+Checked in tests/unit/parties/report/test_experiment_report.py, and in a browser in
+tests/integration/test_report_in_browser.py.
 """
 
 from __future__ import annotations
@@ -12,34 +13,73 @@ from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from string import Template
+from typing import Any
 
-from localdp.experiments.comparison import Comparison, PrivacyStatement, Row
-from parties.report.plot import COLOURS, GRID, INK, PAPER, render_svg
-from parties.report.table import ORDER
-from parties.report.wording import MISSING, number, setting, slope, title, with_error_bar
+from localdp.experiments.panels import Panel
+from localdp.oracles.models import MODELS
+from parties.report.drawing import GRID, INK, PAPER, panel_svg, shows_no_zero
+from parties.report.story import Group, Promise, Story
+from parties.report.tables import facts, points_table, table
 
-_KINDS = {
-    "none": "no guarantee",
-    "pure": "pure: holds against unlimited computing",
-    "approximate": "approximate: holds against unlimited computing, but for a probability of delta",
-    "computational": "computational: holds against bounded computing (Definition 9.4)",
-}
+_COLOURS = {row.colour: f"var(--{row.name})" for row in MODELS.values() if row.colour != INK}
 
 
-def render_page(comparison: Comparison) -> str:
-    """The whole HTML document."""
+def report_page(stories: list[Story], name: str) -> str:
+    """The whole HTML document; `name` is its title where it tells of several experiments."""
     template = Template((files("parties.report") / "page.html").read_text(encoding="utf-8"))
+    several = len(stories) > 1
+    title = f"{len(stories)} experiments: {name}" if several else stories[0].title
     return template.substitute(
-        title=escape(title(comparison)),
-        setting=escape(setting(comparison)),
-        summary=_summary(comparison),
-        plot_wide=inline_svg(render_svg(comparison, titled=False), "wide"),
-        plot_narrow=inline_svg(render_svg(comparison, narrow=True, titled=False), "narrow"),
-        plot_words=escape(_plot_words(comparison)),
-        exact_note=_exact_note(comparison),
-        rows="\n".join(_section(comparison, model) for model in ORDER),
-        statements="\n".join(_statement(statement) for statement in comparison.statements()),
-        data=_embedded(comparison.to_data()),
+        title=escape(title),
+        contents=_contents(stories) if several else "",
+        stories="\n".join(_story(place, story, several) for place, story in enumerate(stories)),
+        data=_embedded({story.source: story.data for story in stories}),
+    )
+
+
+def _contents(stories: list[Story]) -> str:
+    links = "".join(f'<li><a href="#story-{i}">{escape(s.title)}</a></li>' for i, s in enumerate(stories))
+    return f"<nav><ul>{links}</ul></nav>"
+
+
+def _story(place: int, story: Story, several: bool) -> str:
+    level = 3 if several else 2
+    title = f"<h2>{escape(story.title)}</h2>" if several else ""
+    warning = f'<p class="warning" role="note">{escape(story.warning)}</p>' if story.warning else ""
+    lead = f'<p class="lead">{escape(story.lead)}</p>' if story.lead else ""
+    parts = [
+        ("What was asked", facts(story.asked)),
+        *((group.title, _group(group, f"plot-{place}-{i}")) for i, group in enumerate(story.groups)),
+        ("Notes", "".join(f"<p>{escape(note)}</p>" for note in story.notes)),
+        ("What is promised, and by whom", _promises(story)),
+        ("What was refused", _refused(story)),
+        ("What it cost", table(story.costs, "What it cost") if story.costs else ""),
+        ("All numbers", _all_numbers(story)),
+        ("Where this comes from", _origin(story)),
+    ]
+    body = "\n".join(f"<h{level}>{escape(name)}</h{level}>\n{text}" for name, text in parts if text)
+    return f'<section id="story-{place}">{title}{warning}{lead}\n{body}\n</section>'
+
+
+def _group(group: Group, prefix: str) -> str:
+    note = f'<p class="soft">{escape(group.note)}</p>' if group.note else ""
+    figures = "\n".join(_figure(panel, f"{prefix}-{i}", i == 0) for i, panel in enumerate(group.panels))
+    return f'{note}<div class="plots">\n{figures}\n</div>'
+
+
+def _figure(panel: Panel, prefix: str, first: bool) -> str:
+    """A plot, its caption, and the numbers behind it; of further plots they open at a touch."""
+    heading = "; ".join(part for part in (panel.measure, panel.title) if part)
+    words = f"Plot of {panel.measure} against {panel.parameter or 'trust model'}; the numbers are in the table below."
+    numbers = f"<summary>The numbers</summary>{points_table(panel, heading)}"
+    wide = ' class="first"' if first else ""
+    plot = (
+        f'<div role="img" aria-label="{escape(words)}">{inline_svg(panel_svg(panel, prefix), prefix)}</div>'
+    )
+    caption = f"<strong>{escape(heading[:1].upper() + heading[1:])}</strong>. {escape(_caption(panel))}"
+    return (
+        f"<figure{wide}><div>{plot}\n<figcaption>{caption}</figcaption></div>\n"
+        f"<details{' open' if first else ''}>{numbers}</details></figure>"
     )
 
 
@@ -52,7 +92,7 @@ def inline_svg(document: str, prefix: str) -> str:
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
     svg = svg.replace("xlink:href", "href")
     inks = {INK: "currentColor", PAPER: "none", GRID: "var(--grid)"}
-    for colour, replacement in (inks | {c: f"var(--{m})" for m, c in COLOURS.items()}).items():
+    for colour, replacement in (inks | _COLOURS).items():
         svg = svg.replace(colour, replacement)
     return re.sub(
         r'<svg\b[^>]*?(viewBox="[^"]*")[^>]*>',
@@ -62,95 +102,52 @@ def inline_svg(document: str, prefix: str) -> str:
     )
 
 
-def _summary(comparison: Comparison) -> str:
-    """The message in one or two sentences, from the largest n that both protocols without a trusted party have."""
-    shared = {
-        model: {row.people: row for row in comparison.of_model(model)} for model in ("local", "shared")
-    }
-    common = sorted(set(shared["local"]) & set(shared["shared"]))
-    if not common:
-        return "The error of each trust model, measured and predicted."
-    people = common[-1]
-    local, shares = (number(shared[model][people].mean_abs_error) for model in ("local", "shared"))
+def _caption(panel: Panel) -> str:
+    bars = any(point.error is not None for point in panel.points)
+    dashed = any(point.predicted is not None for point in panel.points)
+    refused = any(point.value is None for point in panel.points)
+    told = [
+        "Bars are one standard error." if bars else "",
+        f"Dashed: {panel.predicted}." if dashed else "",
+        "Where every trial was refused there is no mark." if refused else "",
+        "A logarithmic axis has no place for 0." if shows_no_zero(panel) else "",
+    ]
+    return " ".join(one for one in told if one)
+
+
+def _promises(story: Story) -> str:
+    about = f"<p>{escape(story.about_promises)}</p>" if story.about_promises else ""
+    cards = "\n".join(_promise(promise) for promise in story.promises)
+    return about + (f'<div class="cards">\n{cards}\n</div>' if cards else "")
+
+
+def _promise(promise: Promise) -> str:
     return (
-        f"With {people:,} people the local model is off by <strong>{local}</strong> on average, the shared "
-        f"curator by <strong>{shares}</strong>, at the same epsilon; in neither does anybody see a record."
-        f"{_shuffled_summary(comparison, people)}"
+        f'<article><h4 class="{escape(promise.model)}">{escape(promise.model)}</h4>'
+        f"<p>{escape(promise.words)}</p>{facts(promise.facts) if promise.facts else ''}</article>"
     )
 
 
-def _shuffled_summary(comparison: Comparison, people: int) -> str:
-    errors = [row.mean_abs_error for row in comparison.of_model("shuffled") if row.people == people]
-    if not errors:
+def _refused(story: Story) -> str:
+    if story.refusals is None:
+        return "<p>Nothing.</p>" if story.configuration else ""
+    return table(story.refusals, "What was refused")
+
+
+def _all_numbers(story: Story) -> str:
+    if story.cells is None:
         return ""
-    return f" Mixed by a shuffler, local reports are off by <strong>{number(errors[0])}</strong>."
+    return f"<details><summary>{len(story.cells.rows):,} rows</summary>{table(story.cells, 'All numbers')}</details>"
 
 
-def _plot_words(comparison: Comparison) -> str:
-    """What the plot shows, for those who do not see it."""
-    slopes = ", ".join(
-        f"{model} {slope(comparison.slopes.get(model))}" for model in ORDER if model in COLOURS
-    )
-    return f"Log-log plot of the mean absolute error against the number of people. Fitted slopes: {slopes}."
+def _origin(story: Story) -> str:
+    told = facts({"file": story.source, **story.origin})
+    text = f'<pre tabindex="0">{escape(story.configuration)}</pre>' if story.configuration else ""
+    summary = "Versions, seeds, machine, configuration" if text else "The file"
+    return f"<details><summary>{summary}</summary>{told}{text}</details>"
 
 
-def _exact_note(comparison: Comparison) -> str:
-    if not comparison.of_model("exact"):
-        return ""
-    return " The exact count has error 0, which has no place on a logarithmic axis."
-
-
-def _section(comparison: Comparison, model: str) -> str:
-    rows = comparison.of_model(model)
-    if not rows:
-        return ""
-    fitted = comparison.slopes.get(model)
-    growth = (
-        "" if fitted is None else f' <small>slope <data value="{fitted!r}">{slope(fitted)}</data></small>'
-    )
-    heading = f'<tr><th scope="rowgroup" colspan="6" class="{model}">{model}{growth}</th></tr>'
-    lines = [heading, *(f"<tr>{_cells(row)}</tr>" for row in rows)]
-    return "<tbody>\n" + "\n".join(lines) + "\n</tbody>"
-
-
-def _cells(row: Row) -> str:
-    measured = with_error_bar(row.mean_abs_error, row.standard_error)
-    ratio = MISSING if row.ratio is None else f"{row.ratio:.3f}"
-    bound = MISSING if row.lower_bound is None else _data(row.lower_bound)
-    return (
-        f'<td><data value="{row.people}">{row.people:,}</data></td>'
-        f'<td><data value="{row.mean_abs_error!r}" data-standard-error="{row.standard_error!r}">'
-        f"{measured}</data></td>"
-        f"<td>{_data(row.predicted)}</td><td>{ratio}</td><td>{bound}</td>"
-        f'<td><data value="{row.trials}">{row.trials:,}</data></td>'
-    )
-
-
-def _data(value: float) -> str:
-    return f'<data value="{value!r}">{number(value)}</data>'
-
-
-def _statement(statement: PrivacyStatement) -> str:
-    epsilon = "none" if statement.epsilon is None else f"{statement.epsilon:g} (in nats), {statement.unit}"
-    facts: Mapping[str, str] = {
-        "epsilon": epsilon,
-        **({} if statement.delta is None else {"delta": f"{statement.delta:g}"}),
-        "neighbours": statement.neighbours,
-        "must be honest": statement.honest,
-        "kind": _KINDS.get(statement.kind, statement.kind),
-    }
-    lines = "".join(f"<dt>{name}</dt><dd>{escape(fact)}</dd>" for name, fact in facts.items())
-    return (
-        f'<article><h3 class="{statement.model}">{escape(statement.model)}</h3>'
-        f"<p>{escape(statement.words)}</p><dl>{lines}</dl></article>"
-    )
-
-
-def _embedded(data: Mapping[str, object]) -> str:
+def _embedded(data: Mapping[str, Any]) -> str:
     """JSON that cannot close the script element it stands in."""
-    return (
-        json.dumps(data, allow_nan=False)
-        .replace("<", "\\u003c")
-        .replace(">", "\\u003e")
-        .replace("&", "\\u0026")
-    )
+    text = json.dumps(data, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

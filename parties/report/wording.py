@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from localdp.experiments.comparison import Comparison
-
 MISSING = "-"
 _DIGITS = 4
 
@@ -44,18 +42,6 @@ def with_error_bar(mean: float, standard_error: float, plus_minus: str = "±") -
 def slope(value: float | None) -> str:
     """Two decimals with a sign, and no negative zero."""
     return MISSING if value is None else f"{round(value, 2) + 0.0:+.2f}"
-
-
-def title(comparison: Comparison) -> str:
-    """One line that says what was compared."""
-    return f"Error of one private count, epsilon = {comparison.epsilon:g}"
-
-
-def setting(comparison: Comparison) -> str:
-    """The parameters that every row shares."""
-    shuffled = f"shuffled: delta = {comparison.delta:g}; " if comparison.of_model("shuffled") else ""
-    servers = f"{comparison.servers} share servers, noise plan {comparison.noise_plan}"
-    return f"{shuffled}{servers}, {comparison.transport}"
 
 
 def _magnitude(value: float) -> int:

@@ -21,7 +21,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -35,10 +35,12 @@ from localdp.domains import Records
 from localdp.errors import DeadlineMissed, InvalidParameter, Unreachable
 from localdp.experiments.keyring import Keyring
 from localdp.oracles.shuffler import Promise
+from localdp.oracles.simulated import party_name, server_name
 from parties.coordinator import MOST_CALLS, Peer, RemoteParties
-from parties.shares.collector import RemoteShareServers, never
+from parties.shares.collector import never
 from parties.shuffler.client import RemoteShuffler
 from parties.simulation.files import PER_DIALLED_AGENT, PER_HOSTED_AGENT, USUAL, allow_open_files
+from parties.simulation.launched_shares import LaunchedShareServers
 from parties.simulation.roles import (
     HOST,
     AgentRole,
@@ -71,12 +73,13 @@ class Simulation:
         synced: bool = False,
         agent_processes: int | None = None,
         cheating: Collection[int] = (),
+        told: Callable[[str], None] = lambda text: None,
     ) -> None:
         """One agent for each element of `records`; every person may spend `budget` in total.
 
         With a promise there is a shuffler that keeps it: `mixer` talks to it, `shuffler` says where it is.  With
         `synced`, share servers wait for the disk as real ones do.  Agents have a process each, or share so many.
-        Those of the numbers in `cheating` send what suits them.
+        Those of the numbers in `cheating` send what suits them.  `told` hears what takes long.
         """
         if agent_processes is not None and not 1 <= agent_processes <= len(records):
             raise InvalidParameter(f"{len(records)} agents are in 1 to {len(records)} processes")
@@ -86,6 +89,7 @@ class Simulation:
         self._server_count = servers
         self._agent_processes = agent_processes
         self._cheating = cheating
+        self._told = told
         self._synced = synced
         self._promise = shuffler
         self._keyring = keyring or Keyring.from_system()
@@ -121,7 +125,7 @@ class Simulation:
         self.agents = self._peers(self._agents(directory))
         self.parties = RemoteParties(self.agents)
         stack.callback(self.parties.close)
-        self.shared = RemoteShareServers(self.parties, self.share_servers, ends=never)
+        self.shared = LaunchedShareServers(self.parties, self.share_servers, ends=never, told=self._told)
         stack.callback(self.shared.close)
         if self._promise is not None:
             self.shuffler = self._peers([self._shuffler(self._promise)])[0]
@@ -177,16 +181,6 @@ class Simulation:
         peers = [Peer(name, f"{HOST}:{started[name][0]}") for name in names]
         wait_until_healthy(peers)
         return peers
-
-
-def party_name(number: int) -> str:
-    """What the simulated party of that number is called."""
-    return f"party-{number}"
-
-
-def server_name(number: int) -> str:
-    """What the simulated share server of that number is called."""
-    return f"server-{number}"
 
 
 def wait_until_healthy(peers: Sequence[Peer], timeout_seconds: float = START_SECONDS) -> None:

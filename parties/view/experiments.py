@@ -18,10 +18,9 @@ from typing import Any
 
 from rich.console import Console
 
-from parties.experiments.cells import Block, Cell
+from parties.experiments.cells import Block, BlockResult, Cell
 from parties.experiments.definition import Experiment
 from parties.experiments.running import Done
-from parties.experiments.trials import BlockResult
 from parties.view.pace import Pace
 from parties.view.screen import kind_of, picture, print_event, print_line
 from parties.view.sweep import CellView, SweepView

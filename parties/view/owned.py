@@ -68,8 +68,8 @@ class LedgerReader(LedgerFile):
 
     def _stamp(self) -> tuple[int, int]:
         """Changes with every row: rows go to the companion file first."""
-        log = self._path.with_name(f"{self._path.name}-wal")
-        about = os.stat(log if log.exists() else self._path)
+        log = self.path.with_name(f"{self.path.name}-wal")
+        about = os.stat(log if log.exists() else self.path)
         return about.st_size, about.st_mtime_ns
 
 

@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from parties.experiments.cells import Block, Cell, cells_of
+from localdp.oracles.models import model_named
+from parties.experiments.cells import Block, BlockResult, Cell, Row, cells_of
 from parties.experiments.definition import Experiment
-from parties.experiments.trials import BlockResult, Row
 
 # What is shown of a trial, and what of it is compared with the predicted error: the first that its row has.
 ESTIMATES = ("estimate", "score", "root_mean_square_error")
@@ -188,7 +188,7 @@ class SweepView:
 
     def left(self, cell: CellView) -> float | None:
         """What a person has left after a trial; None: there is no limit, or it is not known."""
-        if self.budget is None or cell.cell.model == "shuffled":
+        if self.budget is None or model_named(cell.cell.model).needs_mixer:
             return None
         return max(0.0, self.budget - cell.spent)
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from localdp.errors import InvalidParameter, PolicyRefused, Unreachable
-from parties.experiments.cells import Block
+from parties.experiments.cells import Block, Work
 from parties.experiments.forecast import forecasts
 from parties.experiments.journal import FILE
 from parties.experiments.processes import MOST_PROCESSES, Processes, require_few_processes
 from parties.experiments.running import run_experiment
-from parties.experiments.trials import Work, run_block
+from parties.experiments.trials import run_block
 from parties.simulation.launcher import Simulation
 from tests.support.experiments import SMALL, experiment, work
 from tests.support.processes import COMMAND, envelope, localdp, stage, wait_until

@@ -15,12 +15,12 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, PolicyRefused, QuorumMissed, TooFewReports, Unreachable
 from localdp.experiments.population import dealt, made_up_people
+from localdp.oracles.models import MODELS
 from localdp.oracles.shuffler import Promise
 from localdp.randomness.hazmat import SeededSource
 from parties.addresses import State, write_state
 from parties.federated.budgets import Budgets
 from parties.federated.events import Event
-from parties.federated.models import MODELS
 from parties.federation import Federation
 from parties.simulation.launcher import Simulation
 from tests.support.processes import Stage, stage, wait_until
@@ -29,7 +29,7 @@ PEOPLE = made_up_people(200, SeededSource(1))
 QUERIES = ["smoker", "age >= 65"]
 
 
-def asked(federation: Federation, models: tuple[str, ...] = MODELS) -> list[float]:
+def asked(federation: Federation, models: tuple[str, ...] = tuple(MODELS)) -> list[float]:
     values = []
     for model in models:
         oracle = federation.oracle(model, None if model == "exact" else 1)

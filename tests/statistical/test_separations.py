@@ -7,24 +7,25 @@ from localdp.experiments.keyring import Keyring
 from localdp.experiments.separations import (
     Lab,
     Separation,
-    conjunction_separation,
-    elimination_points,
-    masked_parity_separation,
-    parity_separation,
+    conjunctions,
+    elimination,
+    masked_parity,
+    parity,
 )
+from parties.experiments.separating import outcomes_of, run_separation
 
 ONE = Epsilon.requested(1)
 
 
-def lab(trials: int) -> Lab:
-    return Lab(ONE, trials, Keyring.insecurely_seeded(12))
+LAB = Lab(ONE, Keyring.insecurely_seeded(12))
 
 
-def rates(separation: Separation) -> dict[tuple[str, int], float]:
-    return {(point.series, point.parameter): point.value for point in separation.points}
+def rates(separation: Separation, trials: int) -> dict[tuple[str, float], float]:
+    (panel,) = run_separation(separation, LAB, trials).panels
+    return {(point.series, point.parameter): point.value or 0.0 for point in panel.points}
 
 
-def check_parity(found: dict[tuple[str, int], float], slack: float) -> None:
+def check_parity(found: dict[tuple[str, float], float], slack: float) -> None:
     # 1.00, 1.00, 0.75, 0.05 and 0 at d = 6, 8, 10, 12 and 14 in 20 trials of the source; the normal approximation of the
     # largest of 2**d noises gives 1.00, 1.00, 0.87, 0.09 and 0.002.
     assert found["local", 6] == found["local", 8] == 1.0
@@ -36,22 +37,22 @@ def check_parity(found: dict[tuple[str, int], float], slack: float) -> None:
 
 
 def test_local_reports_lose_the_parity_as_the_dimension_grows_and_the_curator_does_not() -> None:
-    check_parity(rates(parity_separation(lab(12))), slack=0.3)
+    check_parity(rates(parity(), 12), slack=0.3)
 
 
 def test_linear_equations_find_parities_of_hundreds_of_bits() -> None:
-    assert [point.value for point in elimination_points(lab(5))] == [1.0, 1.0]
+    assert list(outcomes_of(elimination(), LAB, 5).values()) == [[1.0] * 5] * 2
 
 
 def test_two_rounds_succeed_where_one_round_fails() -> None:
-    found = rates(masked_parity_separation(lab(6), people=(30_000, 100_000)))
+    found = rates(masked_parity(people=(30_000, 100_000)), 6)
     assert found["two rounds", 30_000] >= 0.5  # 0.90; below but for 0.2 %
     assert found["two rounds", 100_000] == 1.0
     assert found["one round", 30_000] == found["one round", 100_000] == 0.0
 
 
 def test_the_error_of_conjunctions_grows_with_their_number_in_the_local_model() -> None:
-    found = rates(conjunction_separation(lab(2), dimensions=(6, 10)))
+    found = rates(conjunctions(dimensions=(6, 10)), 2)
     # 0.0242 for the 175 parities of 10 bits; sqrt(41 / 175) of that for the 41 of 6 bits.
     assert found["local", 10] == pytest.approx(0.0242, rel=0.1)
     assert found["local", 6] == pytest.approx(0.0242 * (41 / 175) ** 0.5, rel=0.15)
@@ -60,12 +61,12 @@ def test_the_error_of_conjunctions_grows_with_their_number_in_the_local_model() 
 
 @pytest.mark.nightly
 def test_the_rates_of_parities_in_a_hundred_trials() -> None:
-    check_parity(rates(parity_separation(lab(100))), slack=0.12)
+    check_parity(rates(parity(), 100), slack=0.12)
 
 
 @pytest.mark.nightly
 def test_the_rates_of_masked_parities_in_a_hundred_trials() -> None:
-    found = rates(masked_parity_separation(lab(100)))
+    found = rates(masked_parity(), 100)
     assert 0.8 <= found["two rounds", 30_000] <= 0.98
     assert found["two rounds", 100_000] >= 0.98 <= found["two rounds", 200_000]
     for people in (30_000, 100_000, 200_000):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parties.experiments.cells import Block, blocks_of
+from parties.experiments.cells import Block, Work, blocks_of
 from parties.experiments.definition import Experiment
 from parties.experiments.reading import load_experiment
-from parties.experiments.trials import Work
 
 SMALL = """[data]
 set = "made-up"

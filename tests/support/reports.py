@@ -6,12 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+from localdp.accounting.claim import PrivacyClaim
+from localdp.accounting.epsilon import Epsilon
+from localdp.experiments.panels import Point
 from parties.experiments.running import run_experiment
-from parties.report.experiment import write_experiment_report
-from parties.report.experiment.files import stories_in
-from parties.report.experiment.story import Story
+from parties.report import write_experiment_report
+from parties.report.files import stories_in
+from parties.report.story import Story
 from tests.support.experiments import experiment
 
+ONE = Epsilon.requested(1)
 Results = dict[str, Any]
 
 # At epsilon 4 the budget does not suffice, and the shuffled model is refused throughout: somebody is missing.
@@ -41,6 +45,13 @@ WITHOUT_FAULTS = TEXT.replace("dropouts = 0.25", "dropouts = 0").replace(
 SECRET = TEXT.replace("insecure_seeds = 1\n", "")
 
 
+def row(
+    model: str, people: int, trials: int, mean: float, error: float, predicted: float, bound: float | None
+) -> Point:
+    """One line of a comparison's table."""
+    return Point(model, people, mean, trials, error, predicted, bound)
+
+
 def run_of(directory: Path, text: str = TEXT) -> tuple[Path, dict[str, Any]]:
     """Run it in this process; where the results are, and what they say."""
     run_experiment(experiment(directory, text))
@@ -58,7 +69,7 @@ def written(directory: Path, name: str, data: Any) -> Path:
 def separation() -> dict[str, Any]:
     """As `localdp separate parity` writes it."""
     points = [
-        {"series": series, "parameter": at, "people": 500, "trials": 10, "value": value}
+        {"series": series, "parameter": at, "people": 500, "trials": 10, "value": value, "error": 0.08}
         for series, values in (
             ("local", (1.0, 0.4, 0.0)),
             ("curator, exponential mechanism", (1.0, 1.0, 0.9)),
@@ -73,6 +84,7 @@ def separation() -> dict[str, Any]:
         "epsilon": 1.0,
         "points": points,
         "notes": ["local: 500 people"],
+        "privacy": [PrivacyClaim.of_local(ONE).to_data(), PrivacyClaim.of_curator(ONE).to_data()],
     }
 
 
@@ -88,7 +100,6 @@ def attack() -> dict[str, Any]:
         "parameter": "times asked",
         "measure": "fraction of the bits guessed",
         "points": points,
-        "logarithmic": True,
     }
     return {"name": "averaging", "title": "Averaging", "panels": [panel], "notes": ["a note"]}
 

@@ -30,7 +30,7 @@ from typing import Literal
 import numpy as np
 
 from localdp.accounting.accountant import largest_epsilon_each
-from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.gaussian import gaussian_variance
 from localdp.algorithms.release.distinguishers import ExponentialMechanism
@@ -131,9 +131,7 @@ class ChosenMajority:
     def claim(self) -> PrivacyClaim:
         """Of the whole sequence of actions, for neighbours that differ in one round."""
         honest = "The curator sees all losses and must be honest."
-        return PrivacyClaim(
-            "curator", self.epsilon, Strength.PURE, "anybody but the curator", honest, self.delta
-        )
+        return PrivacyClaim.of_curator(self.epsilon, self.delta, honest)
 
     def actions(self, losses: Numbers, source: RandomSource) -> Integers:
         """The expert followed in each round."""
@@ -200,13 +198,7 @@ class LocalMajority:
     @property
     def claim(self) -> PrivacyClaim:
         """Pure, and nobody has to be trusted."""
-        return PrivacyClaim(
-            "local",
-            self.epsilon,
-            Strength.PURE,
-            "anybody outside the person's own party",
-            "Nobody else has to be honest.",
-        )
+        return PrivacyClaim.of_local(self.epsilon)
 
     def totals(self, reports: Numbers) -> Floats:
         """Unbiased estimates of each expert's losses before each round, from one report a round, in units of 1."""

@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from localdp.accounting.accountant import Delta, Method, largest_epsilon_each
-from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.events import exact_delta
 from localdp.accounting.ledger import Ledger, MemoryLedger
@@ -117,14 +117,7 @@ class SelectingCurator:
     @property
     def claim(self) -> PrivacyClaim:
         """What is promised about all constructions so far."""
-        return PrivacyClaim(
-            "curator",
-            self.epsilon * self._constructions,
-            Strength.PURE,
-            "anybody but the curator",
-            "The curator holds every record in the clear and must be honest.",
-            self.delta * self._constructions,
-        )
+        return PrivacyClaim.of_curator(self.epsilon * self._constructions, self.delta * self._constructions)
 
     def begin(
         self, universe: Universe, rows: Floats, distinguisher: Distinguisher, budget: IterationBudget

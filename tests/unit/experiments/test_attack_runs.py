@@ -12,8 +12,9 @@ from localdp.experiments import attack_reconstruction
 from localdp.experiments.attack_averaging import averaging
 from localdp.experiments.attack_differencing import differencing
 from localdp.experiments.attack_reconstruction import answer_deviation, reconstruction
-from localdp.experiments.attack_results import Attack, Panel, Point, Range
+from localdp.experiments.attack_trials import Range
 from localdp.experiments.keyring import Keyring
+from localdp.experiments.panels import Demonstration, Panel, Point
 
 KEYRING = Keyring.insecurely_seeded(11)
 
@@ -33,7 +34,9 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("run", [reconstruction, averaging, differencing])
-def test_a_demonstration_is_plain_data_and_repeats_with_its_seed(run: Callable[[Range], Attack]) -> None:
+def test_a_demonstration_is_plain_data_and_repeats_with_its_seed(
+    run: Callable[[Range], Demonstration],
+) -> None:
     seen: list[str] = []
     shown = run(Range(KEYRING, 1, seen.append))
     data = shown.to_data()
@@ -41,7 +44,11 @@ def test_a_demonstration_is_plain_data_and_repeats_with_its_seed(run: Callable[[
     assert shown.to_data() == run(Range(KEYRING, 1)).to_data()
     assert len(seen) >= 6
     assert shown.notes
-    assert all(0 <= point.value <= 1 for panel in shown.panels for point in panel.points)
+    assert all(
+        point.value is not None and 0 <= point.value <= 1
+        for panel in shown.panels
+        for point in panel.points
+    )
     assert all(len(panel.series()) >= 1 for panel in shown.panels)
 
 

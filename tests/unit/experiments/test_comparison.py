@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 
 from localdp.errors import InvalidParameter
 from localdp.experiments.comparison import (
-    MODELS,
     Comparison,
-    Row,
     fit_slope,
-    fit_slopes,
-    privacy_statements,
     summarise,
 )
+from tests.support.reports import row
 
 ROWS = (
-    Row("local", 400, 10, 20.0, 1.0, 19.0, 9.0),
-    Row("local", 100, 10, 10.0, 0.5, 9.5, 4.5),
-    Row("exact", 100, 10, 0.0, 0.0, 0.0, None),
+    row("local", 400, 10, 20.0, 1.0, 19.0, 9.0),
+    row("local", 100, 10, 10.0, 0.5, 9.5, 4.5),
+    row("exact", 100, 10, 0.0, 0.0, 0.0, None),
 )
 
 
 def test_a_comparison_gives_exactly_the_promised_data() -> None:
-    data = Comparison(1.0, "each-server", 2, "in-process", ROWS, fit_slopes(ROWS), seconds=1.5).to_data()
+    data = Comparison(1.0, "each-server", 2, "in-process", ROWS, 1.5, [{"model": "local"}]).to_data()
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert data["rows"][0] == {
         "model": "local",
@@ -53,12 +49,12 @@ def test_a_comparison_gives_exactly_the_promised_data() -> None:
         "transport": "in-process",
         "seconds": 1.5,
     }
-    assert [statement["model"] for statement in data["privacy"]] == ["exact", "local"]
+    assert data["privacy"] == [{"model": "local"}] and data["notes"] == []
 
 
 def test_the_rows_of_a_model_come_by_increasing_people() -> None:
-    comparison = Comparison(1.0, "divided", 2, "grpc", ROWS, {})
-    assert [row.people for row in comparison.of_model("local")] == [100, 400]
+    comparison = Comparison(1.0, "divided", 2, "grpc", ROWS)
+    assert [point.parameter for point in comparison.of_model("local")] == [100, 400]
     assert ROWS[0].ratio == pytest.approx(20 / 19)
     assert ROWS[2].ratio is None
 
@@ -87,71 +83,22 @@ def test_a_summary_is_the_mean_and_its_standard_error() -> None:
         summarise([1.0])
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"model": "oracle"},
-        {"people": 0},
-        {"trials": 0},
-        {"mean_abs_error": math.nan},
-        {"lower_bound": -1.0},
-    ],
-)
-def test_a_row_that_json_or_a_reader_could_not_hold_is_refused(changes: dict[str, Any]) -> None:
-    good: dict[str, Any] = {
-        "model": "local",
-        "people": 10,
-        "trials": 3,
-        "mean_abs_error": 1.0,
-        "standard_error": 0.1,
-        "predicted": 1.0,
-        "lower_bound": None,
-    }
-    Row(**good)
-    with pytest.raises(InvalidParameter):
-        Row(**(good | changes))
-
-
-def test_every_model_states_its_epsilon_its_neighbours_and_whom_it_trusts() -> None:
-    statements = {statement.model: statement for statement in privacy_statements(0.5, "each-server", 3)}
-    assert set(statements) == set(MODELS)
-    assert {model: statement.kind for model, statement in statements.items()} == {
-        "exact": "none",
-        "curator": "pure",
-        "local": "pure",
-        "shuffled": "approximate",
-        "shared": "computational",
-    }
-    assert {model: statement.delta for model, statement in statements.items() if statement.delta} == {
-        "shuffled": 1e-6
-    }
-    assert all("replace one" in statement.neighbours for statement in statements.values())
-    assert "at least one of the 3" in statements["shared"].honest
-    assert "Definition 9.4" in statements["shared"].words
+def notes(epsilon: float, plan: str, servers: int) -> tuple[str, ...]:
+    shared = row("shared", 100, 10, 1.4, 0.1, 1.37, 0.85)
+    return Comparison(epsilon, plan, servers, "grpc", (shared,)).notes()
 
 
 def test_the_shuffled_model_admits_what_the_shuffler_learns() -> None:
-    rows = tuple(Row("shuffled", n, 10, 4.6, 0.1, 4.66, None) for n in (10_000, 1_000_000))
-    (statement,) = Comparison(1.0, "each-server", 2, "grpc", rows, {}, delta=1e-6).statements()
-    assert "probability of delta = 1e-06" in statement.words
-    assert "5.69 where 10,000 people are mixed and 10.3 where 1,000,000 people are mixed" in statement.words
-    assert "shuffler" in statement.honest
-    assert "other parties, who must not tell" in statement.honest
-    assert "assumed that the other parties do not tell the aggregator what they sent" in statement.words
-
-
-def test_divided_noise_that_tolerates_a_server_says_so() -> None:
-    words = privacy_statements(1.0, "divided(1)", 3)[-1]
-    assert "all but 1 of the 3 share servers" in words.honest
-    assert "colludes with one server" in words.words
-    assert "against 2 servers it is 1.68" in words.words
+    rows = tuple(row("shuffled", n, 10, 4.6, 0.1, 4.66, None) for n in (10_000, 1_000_000))
+    (note,) = Comparison(1.0, "each-server", 2, "grpc", rows, delta=1e-6).notes()
+    assert "5.69 where 10,000 people are mixed and 10.3 where 1,000,000 people are mixed" in note
 
 
 def test_divided_noise_admits_what_a_coalition_learns() -> None:
-    two = privacy_statements(1.0, "divided", 2)[-1]
-    assert "against one server it is 1.68" in two.words
-    three = privacy_statements(1.0, "divided", 3)[-1]
-    assert "against one server it is 1.39 and against 2 servers it is 2.08" in three.words
-    assert "weaker" in privacy_statements(1e-6, "divided", 2)[-1].words
+    assert notes(1.0, "each-server", 3) == ()
+    assert "against one server it is 1.68" in notes(1.0, "divided", 2)[0]
+    assert "against one server it is 1.39 and against 2 servers it is 2.08" in notes(1.0, "divided", 3)[0]
+    assert "against 2 servers it is 1.68" in notes(1.0, "divided(1)", 3)[0]
+    assert "it is 0.134" in notes(1e-6, "divided", 2)[0]
     with pytest.raises(InvalidParameter):
-        privacy_statements(1.0, "none", 2)
+        notes(1.0, "none", 2)

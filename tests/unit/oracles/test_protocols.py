@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.experiments import bounds
-from localdp.oracles import protocols
+from localdp.oracles import bounds, protocols
 from localdp.randomness.hazmat import SeededSource
 from localdp.sharing.noise_plans import NoisePlan
 from tests.support.people import ONE

@@ -16,11 +16,11 @@ from localdp.errors import BudgetExhausted, InvalidParameter, PolicyRefused, Que
 from localdp.experiments.datasets import synthetic
 from localdp.experiments.population import made_up_people
 from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.models import MODELS
 from localdp.oracles.shared import InProcessShareServers
 from localdp.randomness.hazmat import SeededSource
 from parties.federated.budgets import Budgets
 from parties.federated.events import Event
-from parties.federated.models import MODELS
 from parties.federated.watching import WatchedOracle
 from parties.federation import Federation
 

@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from localdp.errors import InvalidParameter
-from localdp.experiments.bounds import coalition_epsilon
 from localdp.sharing import shortfall
 from localdp.sharing.shortfall import loss_of_move, worst_loss
 from localdp.sharing.summed_noise import SummedNoise
@@ -45,7 +45,15 @@ def brute_loss(logs: np.ndarray, move: int) -> float:
 def test_the_known_shortfalls(shape: str, asked: str, left: float) -> None:
     loss = float(worst_loss(Fraction(asked), Fraction(shape), 1, 1))
     assert loss == pytest.approx(left, rel=5e-3)
-    assert loss == pytest.approx(coalition_epsilon(float(asked), float(shape)), abs=2e-9)
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_loss_is_the_steepest_step_of_the_law(epsilon: str, shape: Fraction) -> None:
+    part = stats.nbinom(float(shape), -math.expm1(-float(epsilon))).pmf(np.arange(2000))
+    law = np.convolve(part, part[::-1])[1999:2060]
+    steepest = float(np.log(law[:-1] / law[1:]).max())
+    assert float(worst_loss(Fraction(epsilon), shape, 1, 1)) == pytest.approx(steepest, rel=1e-8)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

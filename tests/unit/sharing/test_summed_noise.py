@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from localdp.errors import InvalidParameter
-from localdp.experiments.bounds import each_server_error
+from localdp.oracles.bounds import each_server_error
 from localdp.randomness.discrete_laplace import DiscreteLaplace
 from localdp.randomness.polya import PolyaDifference
 from localdp.sharing.summed_noise import SummedNoise

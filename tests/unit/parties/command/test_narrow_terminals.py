@@ -14,7 +14,7 @@ from rich.text import Text
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort
-from localdp.experiments.comparison import Comparison, Row
+from localdp.experiments.comparison import Comparison
 from localdp.selection import choose
 from parties.agent.entries import LedgerEntry
 from parties.command.budget import print_history, question_of
@@ -24,8 +24,9 @@ from parties.command.output import plain_path, print_prose
 from parties.command.run import _SPARE, _result_table
 from parties.doctor.finding import note, ok
 from parties.experiments.results import Results
+from parties.report.comparison import print_comparison
 from parties.report.fitting import print_fitting
-from parties.report.table import print_comparison
+from tests.support.reports import row
 
 WIDTHS = (40, 60, 80, 120)
 
@@ -86,19 +87,11 @@ def numbers(text: str) -> set[str]:
 def comparison() -> Comparison:
     """Numbers of many digits."""
     rows = [
-        Row(
-            model=model,
-            people=people,
-            trials=2000,
-            mean_abs_error=765.6,
-            standard_error=9.1,
-            predicted=757.1,
-            lower_bound=3538.0 if model == "local" else None,
-        )
+        row(model, people, 2000, 765.6, 9.1, 757.1, 3538.0 if model == "local" else None)
         for model in ("local", "shuffled", "shared", "curator")
         for people in (100, 100_000_000)
     ]
-    return Comparison(1.0, "each-server", 2, "in-process", tuple(rows), {}, 2.5)
+    return Comparison(1.0, "each-server", 2, "in-process", tuple(rows), 2.5)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -15,7 +15,7 @@ from parties.experiments.cells import cells_of
 from parties.experiments.forecast import caveats, forecasts
 from parties.experiments.running import run_experiment
 from parties.experiments.trials import run_block
-from parties.report.experiment.results import story_of_results
+from parties.report.results import story_of_results
 from tests.support.experiments import SMALL, experiment, work
 
 MODELS = ("exact", "curator", "local", "shuffled", "shared")

@@ -11,7 +11,7 @@ import pytest
 from localdp.errors import InvalidParameter
 from parties.experiments.results import EXACT_ANSWERS
 from parties.experiments.running import run_experiment
-from parties.report.experiment.writing import write_experiment_report
+from parties.report.writing import write_experiment_report
 from tests.support.experiments import SMALL, experiment
 
 TABLE = "smoker\n" + "1\n" * 20 + "0\n" * 40

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from localdp.errors import InvalidParameter, StorageFailed
+from parties.experiments.cells import BlockResult
 from parties.experiments.journal import FILE, Header, Journal
-from parties.experiments.trials import BlockResult
 
 HEADER = Header("experiment", None, "00", "now")
 RESULT = BlockResult([{"trial": 0, "error": 0.1}], "promised", {"budget_exhausted": "no"}, 0.25)

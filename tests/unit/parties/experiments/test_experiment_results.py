@@ -14,9 +14,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.shuffling import largest_local
 from localdp.errors import InvalidParameter
 from parties.experiments import results
-from parties.experiments.cells import Block
+from parties.experiments.cells import Block, BlockResult
 from parties.experiments.running import run_experiment, seeded
-from parties.experiments.trials import BlockResult
 from tests.support.experiments import SMALL, experiment
 
 

@@ -14,9 +14,9 @@ from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, InvalidParameter
 from localdp.experiments.population import made_up_people
+from localdp.oracles.models import MODELS
 from localdp.randomness.hazmat import SeededSource
 from parties.federated.events import Event
-from parties.federated.models import MODELS
 from parties.federation import Federation
 
 PEOPLE = made_up_people(300, SeededSource(1))

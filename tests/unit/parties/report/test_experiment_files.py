@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from localdp.errors import InvalidParameter
-from parties.report.experiment import write_experiment_report
-from parties.report.experiment.files import MOST_FILES, stories_in
-from parties.report.experiment.page import report_page
+from parties.report import write_experiment_report
+from parties.report.files import MOST_FILES, stories_in
+from parties.report.page import report_page
 from tests.support.reports import (
     Results,
     attack,
@@ -80,7 +80,7 @@ def changed(data: Any, path: tuple[Any, ...], junk: Any) -> str:
 def test_whatever_stands_in_a_file_is_told_or_refused_by_name(
     name: str, results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parties.report.experiment.page.panel_svg", lambda *_: '<svg viewBox="0"></svg>')
+    monkeypatch.setattr("parties.report.page.panel_svg", lambda *_: '<svg viewBox="0"></svg>')
     small = {"results.json": few(results), "compare.json": comparison_of((100,)).to_data()}
     data = {**small, "parity.json": separation(), "averaging.json": attack()}[name]
     outcomes: set[str] = set()
@@ -122,7 +122,7 @@ def test_a_directory_without_results_is_refused(tmp_path: Path, monkeypatch: pyt
         written(tmp_path, f"{number}.json", separation())
     with pytest.raises(InvalidParameter, match="more than"):
         write_experiment_report(tmp_path)
-    monkeypatch.setattr("parties.report.experiment.files.MOST_BYTES", 10)
+    monkeypatch.setattr("parties.report.files.MOST_BYTES", 10)
     with pytest.raises(InvalidParameter, match="larger"):
         stories_in(written(tmp_path / "large", "a.json", separation()))
 

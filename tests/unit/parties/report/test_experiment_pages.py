@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.report.experiment import write_experiment_report
-from parties.report.experiment.files import stories_in
+from localdp.experiments.separations import parity
+from parties.report import write_experiment_report
+from parties.report.files import stories_in
 from tests.support.reports import (
+    ONE,
     Results,
     attack,
     page_of,
@@ -88,13 +90,16 @@ def test_a_comparison_keeps_its_numbers_and_promises(tmp_path: Path) -> None:
 
 def test_a_separation_has_error_bars_also_where_every_trial_ends_alike(tmp_path: Path) -> None:
     story = story_of(tmp_path, separation(), "parity.json")
-    points = {(point.series, point.at): point for point in story.groups[0].panels[0].points}
+    points = {(point.series, point.parameter): point for point in story.groups[0].panels[0].points}
     assert [promise.model for promise in story.promises] == ["local", "curator"]
-    smooth = 11 / 12
-    assert points["local", 6].error == pytest.approx((smooth * (1 - smooth) / 12) ** 0.5)
+    assert points["local", 6].error == 0.08
     assert {point["value"] for point in separation()["points"]} <= set(
         read(page_of(tmp_path, separation(), "parity.json")).values
     )
+    shown = parity(dimensions=(6,))
+    every = shown.shown(ONE, {tried: [1.0] * 10 for tried in shown.tried}).panels[0].points
+    smooth = 11 / 12
+    assert [point.error for point in every] == [pytest.approx((smooth * (1 - smooth) / 12) ** 0.5)] * 2
 
 
 def test_an_attack_is_told_without_a_promise(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from localdp.errors import InvalidParameter
-from parties.report.experiment.drawing import panel_svg, tick
-from parties.report.experiment.story import LARGEST, Panel, Point
+from localdp.experiments.panels import LARGEST, Panel, Point
+from parties.report.drawing import panel_svg, tick
 
 
 def panel_of(*values: float | None, parameter: str = "people", measure: str = "error") -> Panel:

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from localdp.errors import LocalDpError
-from parties.report.experiment import write_experiment_report
-from parties.report.experiment.files import stories_in
-from parties.report.experiment.page import report_page
-from parties.report.experiment.points import MOST_PANELS, pools_of
-from parties.report.experiment.telling import outward
+from parties.report import write_experiment_report
+from parties.report.files import stories_in
+from parties.report.page import report_page
+from parties.report.points import MOST_PANELS, pools_of
+from parties.report.telling import outward
 from tests.support.reports import (
     SECRET,
     TEXT,
@@ -278,9 +278,7 @@ def test_without_matplotlib_the_remedy_is_named_and_nothing_is_written(
 
 
 def test_reading_results_does_not_import_matplotlib() -> None:
-    code = (
-        "import sys, parties.report.experiment, parties.command.main; sys.exit('matplotlib' in sys.modules)"
-    )
+    code = "import sys, parties.report, parties.command.main; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -292,5 +290,5 @@ def test_the_sweep_is_what_was_run_whatever_the_configuration_says(
     data["provenance"]["configuration"] = "no TOML ="
     story = story_of(tmp_path, data)
     assert story.asked["people"] == "100, 200"
-    assert story.title == "Experiment experiment.toml"
+    assert story.title == "One statistical query: smoker and age >= 65"
     assert report_page([story], "name").startswith("<!doctype html>")

@@ -15,26 +15,33 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
+from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import LocalDpError
-from localdp.experiments.bounds import (
+from localdp.experiments.comparison import Comparison
+from localdp.experiments.panels import Point
+from localdp.oracles.bounds import (
     curator_error,
     each_server_error,
     local_lower_bound,
     randomized_response_error,
     shuffled_local_epsilon,
 )
-from localdp.experiments.comparison import Comparison, Row, fit_slopes
 from parties.durable import write_atomically
-from parties.report import print_comparison, render_page, render_svg, write_all
+from parties.report.comparison import print_comparison
+from parties.report.drawing import panels_svg
+from parties.report.page import report_page
+from parties.report.stories import panel_of_comparison, story_of_comparison
 from parties.report.wording import alike, number, slope, with_error_bar
+from parties.report.writing import write_comparison
+from tests.support.reports import row
 
 PEOPLE = (10**2, 10**3, 10**4, 10**5, 10**6)
 
 
 def comparison_of(people: tuple[int, ...] = PEOPLE, plan: str = "each-server") -> Comparison:
     """Measured values a little off the predicted ones, each row by its own factor."""
-    rows: list[Row] = []
+    rows: list[Point] = []
     for i, n in enumerate(people):
         central = curator_error(1.0)
         shared = each_server_error(1.0, 2) if plan == "each-server" else central
@@ -42,13 +49,39 @@ def comparison_of(people: tuple[int, ...] = PEOPLE, plan: str = "each-server") -
         single = float(shuffled_local_epsilon(Epsilon.requested(1), Fraction(1, 10**6), n))
         shuffled = randomized_response_error(single, n)
         rows += [
-            Row("exact", n, 50, 0.0, 0.0, 0.0, None),
-            Row("curator", n, 200 + i, central * (1 + i / 100), central / 30, central, central),
-            Row("local", n, 300 + i, local * (1.01 + i / 100), local / 30, local, bound),
-            Row("shuffled", n, 350 + i, shuffled * (0.97 + i / 100), shuffled / 30, shuffled, None),
-            Row("shared", n, 400 + i, shared * (0.98 + i / 100), shared / 30, shared, central),
+            row("exact", n, 50, 0.0, 0.0, 0.0, None),
+            row("curator", n, 200 + i, central * (1 + i / 100), central / 30, central, central),
+            row("local", n, 300 + i, local * (1.01 + i / 100), local / 30, local, bound),
+            row("shuffled", n, 350 + i, shuffled * (0.97 + i / 100), shuffled / 30, shuffled, None),
+            row("shared", n, 400 + i, shared * (0.98 + i / 100), shared / 30, shared, central),
         ]
-    return Comparison(1.0, plan, 2, "in-process", tuple(rows), fit_slopes(rows), 2.5)
+    return Comparison(1.0, plan, 2, "in-process", tuple(rows), 2.5, CLAIMS)
+
+
+CLAIMS = [
+    claim.to_data()
+    for claim in (
+        PrivacyClaim("exact", None, Strength.NONE, "anybody", "Whoever asks learns the truth."),
+        PrivacyClaim.of_curator(Epsilon.requested(1)),
+        PrivacyClaim.of_local(Epsilon.requested(1)),
+        PrivacyClaim(
+            "shuffled", Epsilon.requested(1), Strength.PURE, "others", "The shuffler.", Fraction(1, 10**6)
+        ),
+        PrivacyClaim("shared", Epsilon.requested(1), Strength.COMPUTATIONAL, "others", "One server."),
+    )
+]
+
+
+def render_page(comparison: Comparison) -> str:
+    """As compare.html has it."""
+    return report_page([story_of_comparison("compare.json", comparison.to_data())], "")
+
+
+def render_svg(comparison: Comparison) -> str:
+    """As compare.svg has it, but for the title of its panel."""
+    return panels_svg(
+        [panel_of_comparison(comparison.to_data())], "Error of one private count, epsilon = 1"
+    )
 
 
 def printed(comparison: Comparison, width: int, encoding: str = "utf-8") -> str:
@@ -140,10 +173,11 @@ def test_the_table_fits_its_terminal_and_cuts_no_number(width: int, encoding: st
     assert "…" not in text
     assert "\x1b" not in text
     plus_minus = "±" if encoding == "utf-8" else "+-"
-    for row in comparison.rows:
-        assert with_error_bar(row.mean_abs_error, row.standard_error, plus_minus) in text
-        assert number(row.predicted) in text
-        assert number(row.lower_bound) in text
+    for point in comparison.points:
+        assert point.value is not None and point.error is not None
+        assert with_error_bar(point.value, point.error, plus_minus) in text
+        assert number(point.predicted) in text
+        assert number(point.bound) in text
     assert text.count("1,000,000") == 5
     assert f"fitted slope {slope(comparison.slopes['local'])}" in text
     assert ("trials" in text) == (width == 120)
@@ -169,17 +203,17 @@ def test_the_plot_is_an_svg_whose_legend_names_every_series_and_slope() -> None:
     }
     for model, name in names.items():
         assert f"{name}: measured, slope {slope(comparison.slopes[model])}" in svg
-    for label in ("best known constant", "Thm 9.2", "error 0", "people n", "epsilon = 1"):
+    for label in ("predicted", "lower bound", "error of 0", "people n", "epsilon = 1"):
         assert label in svg
     assert "dc:date" not in svg
 
 
 @pytest.mark.parametrize("plan", ["each-server", "divided"])
 def test_sparse_data_and_errors_of_zero_are_drawn_without_complaint(plan: str) -> None:
-    rows = (Row("curator", 100, 5, 0.0, 0.0, 0.9, None), Row("local", 100, 5, 1.0, 2.0, 7.0, 3.0))
-    render_page(Comparison(1.0, plan, 2, "grpc", rows, fit_slopes(rows)))
+    rows = (row("curator", 100, 5, 0.0, 0.0, 0.9, None), row("local", 100, 5, 1.0, 2.0, 7.0, 3.0))
+    render_page(Comparison(1.0, plan, 2, "grpc", rows))
     render_page(comparison_of((1000,), plan))
-    render_svg(Comparison(1.0, plan, 2, "grpc", (), {}))
+    render_svg(Comparison(1.0, plan, 2, "grpc", ()))
 
 
 def test_the_page_loads_nothing_from_outside(page: str) -> None:
@@ -196,22 +230,22 @@ def test_the_page_loads_nothing_from_outside(page: str) -> None:
 def test_the_numbers_of_the_page_are_those_of_the_json(page: str) -> None:
     comparison = comparison_of()
     reader = read(page)
-    data = json.loads(reader.embedded)
+    data = json.loads(reader.embedded)["compare.json"]
     assert data == comparison.to_data()
     shown = set(reader.values)
-    for row in data["rows"]:
-        assert {row["people"], row["trials"], row["mean_abs_error"], row["predicted"]} <= shown
-        assert row["lower_bound"] is None or row["lower_bound"] in shown
-        assert row["standard_error"] in reader.standard_errors
-        assert f">{with_error_bar(row['mean_abs_error'], row['standard_error'])}</data>" in page
-    assert set(data["slopes"].values()) <= shown
+    for one in data["rows"]:
+        assert {one["people"], one["trials"], one["mean_abs_error"], one["predicted"]} <= shown
+        assert one["lower_bound"] is None or one["lower_bound"] in shown
+        assert one["standard_error"] in reader.standard_errors
+        assert f">{with_error_bar(one['mean_abs_error'], one['standard_error'])}</data>" in page
+    assert all(f"{model} {slope(fitted)}" in page for model, fitted in data["slopes"].items())
 
 
 def test_the_page_states_the_promise_of_every_model(page: str) -> None:
     assert page.count("<article>") == 5
     assert "<dt>delta</dt><dd>1e-06</dd>" in page
     assert "Mixed by a shuffler" in page
-    for words in ("replace one person", "Definition 9.4", "Section 9.3", "must be honest", "per report"):
+    for words in ("replace one person", "Definition 9.4", "Section 9.3", "must be honest", "for one count"):
         assert words in page
     assert "prefers-color-scheme: dark" in page
     assert 'name="viewport"' in page
@@ -224,20 +258,21 @@ def test_every_id_of_the_page_is_used_once_and_every_reference_resolves(page: st
 
 
 def test_text_from_outside_cannot_become_markup() -> None:
-    hostile = Comparison(1.0, "divided", 2, "</script><b>x", comparison_of().rows, {})
+    hostile = Comparison(1.0, "divided", 2, "</script><b>x", comparison_of().points)
     reader = read(render_page(hostile))
     assert "b" not in reader.tags
-    assert json.loads(reader.embedded)["transport"] == "</script><b>x"
+    assert json.loads(reader.embedded)["compare.json"]["transport"] == "</script><b>x"
 
 
 def test_three_files_are_written_whole_and_nothing_else(tmp_path: Path) -> None:
     comparison = comparison_of()
-    paths = write_all(comparison, tmp_path / "new" / "out")
+    paths = write_comparison(comparison, tmp_path / "new" / "out")
     assert sorted(path.name for path in paths) == ["compare.html", "compare.json", "compare.svg"]
     assert sorted((tmp_path / "new" / "out").iterdir()) == sorted(paths)
-    assert json.loads(paths.json.read_text()) == comparison.to_data()
-    assert paths.svg.read_text() == render_svg(comparison)
-    assert paths.html.read_text() == render_page(comparison)
+    numbers, drawing, page = (path.read_text() for path in paths)
+    assert json.loads(numbers) == comparison.to_data()
+    assert "Error of one private count, epsilon = 1" in drawing
+    assert page == render_page(comparison)
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_part(tmp_path: Path) -> None:
@@ -254,7 +289,7 @@ def test_without_matplotlib_the_numbers_are_kept_and_the_remedy_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(LocalDpError, match=r"localdp\[plots\]"):
-        write_all(comparison_of(), tmp_path)
+        write_comparison(comparison_of(), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["compare.json"]
 
 

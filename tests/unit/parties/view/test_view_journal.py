@@ -15,7 +15,7 @@ from localdp.errors import BudgetExhausted, InvalidParameter
 from localdp.experiments.population import made_up_people
 from localdp.oracles.definition import Answer
 from localdp.randomness.hazmat import SeededSource
-from parties.addresses import State, read_state, state_if_any, write_state
+from parties.addresses import State, read_state, write_state
 from parties.coordinator import Peer
 from parties.federated.events import Event, Events
 from parties.federation import Federation
@@ -197,12 +197,9 @@ def test_a_state_file_names_the_journal(tmp_path: Path) -> None:
     state = State((Peer("party-0", "127.0.0.1:1"),), (), None, tmp_path / "rounds.jsonl")
     write_state(state, tmp_path / "state.json")
     assert read_state(tmp_path / "state.json") == state
-    assert state_if_any(tmp_path / "state.json") == state
     (tmp_path / "state.json").write_text('{"agents": [], "share_servers": [], "events": 3}')
     with pytest.raises(InvalidParameter):
         read_state(tmp_path / "state.json")
-    for nothing in (None, tmp_path / "missing", tmp_path / "state.json"):
-        assert state_if_any(nothing) == State((), ())
 
 
 def test_nobody_waits_for_something_else_in_the_journals_place(path: Path) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from parties.experiments.cells import Block, blocks_of
+from parties.experiments.cells import Block, BlockResult, blocks_of
 from parties.experiments.definition import Experiment
 from parties.experiments.running import run_experiment
-from parties.experiments.trials import BlockResult
 from parties.view.experiments import experiment_shown, progress_data, progress_line
 from parties.view.pace import Pace
 from parties.view.sweep import CellView, Mean, SweepView

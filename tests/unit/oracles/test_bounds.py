@@ -1,4 +1,4 @@
-"""The predictions of localdp/experiments/bounds.py against exact laws and against sections D1 and E2."""
+"""The predictions of localdp/oracles/bounds.py against exact laws and against sections D1 and E2."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 
 from localdp.errors import InvalidParameter
-from localdp.experiments.bounds import (
-    coalition_epsilon,
+from localdp.oracles.bounds import (
     curator_error,
     divided_error,
     each_server_error,
@@ -97,28 +96,6 @@ def test_the_leading_term_is_the_exact_error_for_many_people() -> None:
     assert ratio == pytest.approx(1.0, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "share", "left"), [(1.0, 0.9, 1.10), (0.1, 0.9, 0.146), (1.0, 0.5, 1.68), (0.1, 0.5, 0.606)]
-)
-def test_a_coalition_faces_the_epsilon_of_the_secure_aggregation_reference(
-    epsilon: float, share: float, left: float
-) -> None:
-    assert coalition_epsilon(epsilon, share) == pytest.approx(left, rel=6e-3)
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("share", [0.1, 1 / 3, 0.5, 0.9, 1.0])
-def test_the_steepest_step_of_the_honest_noise_is_the_one_at_zero(epsilon: float, share: float) -> None:
-    part = stats.nbinom(share, -math.expm1(-epsilon)).pmf(np.arange(2000))
-    law = np.convolve(part, part[::-1])[1999:2060]
-    losses = np.log(law[:-1] / law[1:])
-    assert coalition_epsilon(epsilon, share) == pytest.approx(float(losses.max()), rel=1e-9)
-
-
-def test_the_whole_noise_gives_the_whole_epsilon() -> None:
-    assert coalition_epsilon(0.7, 1.0) == pytest.approx(0.7, rel=1e-12)
-
-
 def test_what_is_not_an_epsilon_a_crowd_or_a_server_is_refused() -> None:
     for epsilon in (0.0, -1.0, 31.0, math.nan, math.inf):
         with pytest.raises(InvalidParameter):
@@ -127,6 +104,3 @@ def test_what_is_not_an_epsilon_a_crowd_or_a_server_is_refused() -> None:
         randomized_response_error(1.0, 0)
     with pytest.raises(InvalidParameter, match="server"):
         each_server_error(1.0, 0)
-    for epsilon, share in ((1.0, 0.0), (1.0, 1.5), (1e-5, 0.5)):
-        with pytest.raises(InvalidParameter):
-            coalition_epsilon(epsilon, share)

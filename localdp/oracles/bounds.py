@@ -19,7 +19,7 @@ Write e for exp(epsilon) and a for exp(-epsilon).
 
 The formulas with n are leading terms, good once n a is large.  All are predictions, so they are
 floats; no draw and no privacy claim is made from them.
-Checked against exact laws in tests/unit/experiments/test_bounds.py.
+Checked against exact laws in tests/unit/oracles/test_bounds.py.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ from fractions import Fraction
 from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
 from localdp.accounting.shuffling import largest_local
 from localdp.errors import InvalidParameter
-
-SMALLEST_COALITION_EPSILON = 1e-4  # the series of `coalition_epsilon` needs about 20/epsilon terms
 
 
 def randomized_response_error(epsilon: float, people: int) -> float:
@@ -98,32 +96,6 @@ def each_server_error(epsilon: float, servers: int) -> float:
 def divided_error(epsilon: float) -> float:
     """E|error| when the servers divide one discrete Laplace noise among them, none held back (t = 0)."""
     return curator_error(epsilon)
-
-
-def coalition_epsilon(epsilon: float, honest_share: float) -> float:
-    """The epsilon that `divided` noise still gives against servers that know all but this share of it.
-
-    The honest part is a difference of negative binomials of shape b = honest_share; for b <= 1 its steepest
-    step is at zero, ln P[0]/P[1] = ln( F(b,b;1;a^2) / (a b F(b,b+1;2;a^2)) ), F the hypergeometric series.
-    A prediction for the reader: what a server claims is computed from its integers, elsewhere.
-    """
-    if _checked(epsilon) < SMALLEST_COALITION_EPSILON:
-        raise InvalidParameter(f"this series needs epsilon >= {SMALLEST_COALITION_EPSILON}; got {epsilon}")
-    if not 0.0 < honest_share <= 1.0:
-        raise InvalidParameter(f"the honest share of the noise lies in (0, 1]; got {honest_share}")
-    b, z = honest_share, math.exp(-2.0 * epsilon)
-    at_zero = _hypergeometric(b, b, 1.0, z)
-    at_one = b * math.exp(-epsilon) * _hypergeometric(b, b + 1.0, 2.0, z)
-    return math.log(at_zero / at_one)
-
-
-def _hypergeometric(a: float, b: float, c: float, z: float) -> float:
-    total, term, k = 0.0, 1.0, 0
-    while term > 1e-17 * total:
-        total += term
-        term *= (a + k) * (b + k) / ((c + k) * (1.0 + k)) * z
-        k += 1
-    return total
 
 
 def _half_normal_mean(people: int) -> float:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from localdp.experiments.comparison import MODELS
-from parties.report.experiment.story import Facts, Panel, Point, Table
+from localdp.experiments.panels import Panel, Point
+from localdp.oracles.models import MODELS
+from parties.report.story import Facts, Table
 from parties.report.wording import MISSING, number, with_error_bar
 
 
@@ -40,7 +41,7 @@ def _cells(point: Point, columns: list[str]) -> str:
     measured = "measured"
     cells = [_measured(point)]
     if columns.index(measured):
-        cells.insert(0, f"{data(point.at, f'{point.at:,.10g}')}")
+        cells.insert(0, f"{data(point.parameter, f'{point.parameter:,.10g}')}")
     further = columns[columns.index(measured) + 1 : -1]
     cells += [data(point.bound if name == "lower bound" else point.predicted) for name in further]
     cells.append(data(point.trials, f"{point.trials:,}"))

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from localdp.errors import InvalidParameter
+from localdp.experiments.panels import Panel
 from parties.experiments.results import FORMAT, ONE_TRIAL
-from parties.report.experiment import accounts, telling
-from parties.report.experiment.points import groups_of, pools_of
-from parties.report.experiment.story import Group, Panel, Story
+from parties.report import accounts, telling
+from parties.report.points import groups_of, pools_of
+from parties.report.story import Group, Story
 from parties.report.wording import alike
 
 
@@ -48,8 +49,8 @@ def _lead(groups: tuple[Group, ...]) -> str:
     """The message in one sentence, from the last points of the panel that has the most."""
     panels = [panel for group in reversed(groups) for panel in reversed(group.panels)]
     panel = max(panels, key=_answered)
-    last = max((point.at for point in panel.points if point.value is not None), default=None)
-    found = [(point.series, point.value) for point in panel.points if point.at == last]
+    last = max((point.parameter for point in panel.points if point.value is not None), default=None)
+    found = [(point.series, point.value) for point in panel.points if point.parameter == last]
     answered = [(series, value) for series, value in found if value is not None]
     values = alike([value for _, value in answered])
     told = [f"{series} {value}" for (series, _), value in zip(answered, values, strict=True)]

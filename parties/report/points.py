@@ -14,8 +14,9 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from localdp.errors import InvalidParameter
-from localdp.experiments.comparison import MODELS
-from parties.report.experiment.story import Group, Panel, Point
+from localdp.experiments.panels import Panel, Point
+from localdp.oracles.models import MODELS
+from parties.report.story import Group
 
 MOST_PANELS = 4  # of a group; the table of all cells has the rest
 _MOST_NAMED = 4

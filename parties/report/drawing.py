@@ -1,6 +1,7 @@
-"""One panel as SVG, drawn for a phone and enlarged elsewhere: measured marks with error bars, predictions dashed.
+"""Panels as SVG: measured marks with error bars, predictions dashed, bounds dotted.
 
-Drawn like the comparison (`parties/report/plot.py`): text stays text, the same bytes for the same data, colours that the
+A panel of a page is drawn for a phone, and enlarged elsewhere; a drawing that stands by itself is wider, and has titles.
+Drawn with matplotlib (Agg needs no display): text stays text, the same bytes for the same data, colours that the
 colour-blind can tell apart, marks that differ as well.  Axes are logarithmic where values span a factor of `_SPAN`.
 """
 
@@ -11,59 +12,118 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from parties.report.experiment.story import Panel, Point
-from parties.report.plot import COLOURS, INK, plot_settings, require_matplotlib
+from localdp.errors import LocalDpError
+from localdp.experiments.panels import Panel, Point
+from localdp.oracles.models import MODELS
 
+INK = "#1f2329"
+GRID = "#d9dde2"
+PAPER = "#ffffff"
 _INCHES = (4.2, 2.9)  # and a little for each line of the legend
+_WIDE_INCHES = (7.0, 4.4)  # of a panel that stands by itself
 _LEGEND_INCHES = 0.2
+_COLUMNS = 2
 _SPAN = 8
 _MOST_TICKS = 6
 _MOST_SERIES = 12
 _LONGEST_NAME = 48
 _SHORT_NAME = 22
-_MARKS = {"local": "o", "shuffled": "^", "curator": "s", "shared": "D", "exact": "x"}
 _DASHED = (0, (4, 2))
 _DOTTED = (0, (1, 1.4))
 
 
+def require_matplotlib() -> None:
+    """Fails early, before a long run, where no plot could be drawn at its end."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise LocalDpError(
+            "plots need matplotlib, which is not installed: pip install 'localdp[plots]'"
+        ) from error
+
+
 def panel_svg(panel: Panel, salt: str) -> str:
-    """A whole SVG document, on white paper; the salt keeps the identifiers of different panels apart."""
+    """One panel of a page; the salt keeps the identifiers of different panels apart."""
+    return _document([panel], salt, "")
+
+
+def panels_svg(panels: Sequence[Panel], title: str) -> str:
+    """Panels that stand by themselves, each under its own title."""
+    return _document(panels, title, title)
+
+
+def _document(panels: Sequence[Panel], salt: str, title: str) -> str:
+    """A whole SVG document, on white paper."""
     require_matplotlib()
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     # Names come from files: they are no formulas, and may have letters that the font lacks.
-    with warnings.catch_warnings(), mpl.rc_context({**plot_settings(salt), "text.parse_math": False}):
+    with warnings.catch_warnings(), mpl.rc_context(_look(salt)):
         warnings.simplefilter("ignore")
-        figure = Figure(figsize=_INCHES, layout="constrained")
+        columns = min(_COLUMNS, len(panels))
+        rows = -(-len(panels) // columns)
+        figure = Figure(layout="constrained")
         FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        _legend(figure, _along(axes, panel) if panel.parameter else _side_by_side(axes, panel))
+        parts = figure.subfigures(rows, columns, squeeze=False).flat
+        lines = max(_draw(part, panel, bool(title)) for part, panel in zip(parts, panels, strict=False))
+        width, height = _WIDE_INCHES if title else _INCHES
+        figure.set_size_inches(columns * width, rows * (height + lines * _LEGEND_INCHES))
         page = io.StringIO()
-        figure.savefig(page, format="svg", metadata={"Date": None, "Creator": None})
+        metadata = {"Date": None, "Creator": None, **({"Title": title} if title else {})}
+        figure.savefig(page, format="svg", metadata=metadata)
     return page.getvalue()
 
 
-def _legend(figure: Any, handles: list[Any]) -> None:
-    """Above the axes, so that no point is hidden; in two columns where the names are short."""
+def _look(salt: str) -> dict[Any, Any]:
+    """How every plot looks."""
+    inked = ("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color")
+    return {
+        **dict.fromkeys(inked, INK),
+        "svg.fonttype": "none",
+        "svg.hashsalt": salt,
+        "text.parse_math": False,
+        "font.family": ["sans-serif"],
+        "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica"],
+        "font.size": 10,
+        "figure.facecolor": PAPER,
+        "axes.facecolor": PAPER,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "grid.color": GRID,
+        "grid.linewidth": 0.7,
+    }
+
+
+def _draw(part: Any, panel: Panel, titled: bool) -> int:
+    """The panel in its part of the figure; how many lines its legend has."""
+    axes = part.add_subplot()
+    handles = _along(axes, panel) if panel.parameter else _side_by_side(axes, panel)
+    if titled:
+        axes.set_title(panel.title, loc="left", fontsize=11, fontweight="bold")
+        if shows_no_zero(panel):
+            axes.set_xlabel(f"{panel.parameter}      (an error of 0 has no place on a log axis)")
+    return _legend(part, handles, 2 * _SHORT_NAME if titled else _SHORT_NAME)
+
+
+def _legend(figure: Any, handles: list[Any], short: int) -> int:
+    """Above the axes, so that no point is hidden; in two columns where the names are short.  How many lines it has."""
     if not handles:
-        return
-    columns = 2 if max(len(handle.get_label()) for handle in handles) <= _SHORT_NAME else 1
-    lines = -(-len(handles) // columns)
-    figure.set_figheight(_INCHES[1] + lines * _LEGEND_INCHES)
+        return 0
+    columns = 2 if max(len(handle.get_label()) for handle in handles) <= short else 1
     figure.legend(handles=handles, loc="outside upper left", ncols=columns, frameon=False, fontsize=9)
+    return -(-len(handles) // columns)
 
 
 def style_of(series: str, place: int) -> tuple[str, str]:
-    """Colour and mark: a trust model's own, or the next of the palette."""
-    model = series.split(",", maxsplit=1)[0]
-    if model == "exact":
-        return INK, _MARKS[model]
-    if model in COLOURS:
-        return COLOURS[model], _MARKS.get(model, "o")
-    palette, marks = [*COLOURS.values(), INK], [*_MARKS.values()]
-    return palette[place % len(palette)], marks[place % len(marks)]
+    """Colour and mark: a trust model's own, or those of the next one."""
+    rows = [row for row in MODELS.values() if row.spends] + [
+        row for row in MODELS.values() if not row.spends
+    ]
+    row = MODELS.get(series.split(",", maxsplit=1)[0], rows[place % len(rows)])
+    return row.colour, row.mark
 
 
 def _along(axes: Any, panel: Panel) -> list[Any]:
@@ -72,49 +132,55 @@ def _along(axes: Any, panel: Panel) -> list[Any]:
     handles = []
     for place, (name, points) in enumerate(list(panel.series().items())[:_MOST_SERIES]):
         line = _limit if name.startswith(("at most", "at least")) else _line
-        handles += line(axes, name, place, points, logarithmic)
+        handles += line(axes, name, place, points, logarithmic, _name(panel.names.get(name, name)))
     handles += _legend_of_lines(panel)
     axes.set_xlabel(panel.parameter)
     axes.set_ylabel(_wrapped(panel.measure))
-    _scale_across(axes, sorted({point.at for point in panel.points}))
+    _scale_across(axes, sorted({point.parameter for point in panel.points}))
     _scale_up(axes, panel, logarithmic)
     return handles
 
 
-def _line(axes: Any, name: str, place: int, points: list[Point], logarithmic: bool) -> list[Any]:
+def _line(
+    axes: Any, name: str, place: int, points: list[Point], logarithmic: bool, label: str
+) -> list[Any]:
     """What was measured, with bars; what was predicted, and the bound.  For the legend: the marks, if there are any."""
     colour, mark = style_of(name, place)
     for values, dashes in (
         ([point.predicted for point in points], _DASHED),
         ([point.bound for point in points], _DOTTED),
     ):
-        drawn = [(p.at, value) for p, value in zip(points, values, strict=True) if _can(value, logarithmic)]
+        drawn = [
+            (p.parameter, value)
+            for p, value in zip(points, values, strict=True)
+            if _can(value, logarithmic)
+        ]
         if drawn:
             axes.plot(*zip(*drawn, strict=True), color=colour, linestyle=dashes, linewidth=1.2, zorder=2)
     measured = [point for point in points if _can(point.value, logarithmic)]
     if not measured and not any(_can(point.predicted, logarithmic) for point in points):
         return []
     marks = axes.errorbar(
-        [point.at for point in measured],
+        [point.parameter for point in measured],
         [point.value for point in measured],
         yerr=_bars(measured, logarithmic),
         color=colour,
         linewidth=1.1,
         elinewidth=1.4,
-        label=_name(name),
+        label=label,
         zorder=3,
         **_mark(mark),
     )
     return [marks]
 
 
-def _limit(axes: Any, name: str, _: int, points: list[Point], logarithmic: bool) -> list[Any]:
+def _limit(axes: Any, name: str, _: int, points: list[Point], logarithmic: bool, label: str) -> list[Any]:
     """A series that is a limit, and not measured."""
-    drawn = [(point.at, point.value) for point in points if _can(point.value, logarithmic)]
+    drawn = [(point.parameter, point.value) for point in points if _can(point.value, logarithmic)]
     if not drawn:
         return []
     lines: list[Any] = axes.plot(
-        *zip(*drawn, strict=True), color=INK, linestyle=_DOTTED, linewidth=1.2, label=_name(name)
+        *zip(*drawn, strict=True), color=INK, linestyle=_DOTTED, linewidth=1.2, label=label
     )
     return lines
 

@@ -1,91 +1,74 @@
 """What results.json says in words: what was asked, what is promised, and where the numbers come from.
 
-The sweep is read off the cells, which is what was run; the task and the parties off the text of the experiment's file.
+The sweep is read off the cells, which is what was run; the task, the parties and the faults off the provenance.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
-from localdp.experiments.cheating import CHEATS, Cheat, cheating_in_words
+from localdp.experiments.cheating import Cheat, cheating_in_words
 from localdp.oracles.shared import default_tier
-from parties.experiments.definition import Faults, PartiesPlan
-from parties.report.experiment.points import AXES, Pool, Spot, values_of
-from parties.report.experiment.story import Facts, Promise
+from parties.experiments.definition import Faults
+from parties.report.points import AXES, Pool, Spot, values_of
+from parties.report.story import Facts, Promise
 
 _KINDS = {
     "none": "no guarantee",
     "pure": "holds against unlimited computing",
     "computational": "computational: holds against bounded computing (Definition 9.4)",
 }
-_UNLIMITED = "as much as it takes"
 _CHEATS: dict[Cheat, str] = {
     "inputs": "they lie about their people's records, and keep to the protocol with the lie",
     "reports": "they send the reports that push an answer up the most; to a curator, false records",
 }
-_TASKS = ("query", "learner", "release")
+_TITLES = {"query": "One statistical query", "learner": "Learning", "release": "Releasing"}
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the experiment's file says, as far as a report needs it."""
+    """What was to be run, as far as a report needs it."""
 
-    name: str
-    run: Mapping[str, Any] = field(default_factory=dict)
-    parties: PartiesPlan = PartiesPlan()
-    faults: Faults = Faults()
-    budget: str = _UNLIMITED
+    run: Mapping[str, Any]
+    options: Mapping[str, Mapping[str, str]]  # of trust models
+    parties: int
+    share_servers: int
+    budget: float | None
+    faults: Faults
 
     @property
     def task(self) -> tuple[str, str]:
         """Its kind, and what it is."""
-        kind = next((kind for kind in _TASKS if kind in self.run), "")
-        return kind, str(self.run.get(kind, ""))
+        (kind,) = (kind for kind in _TITLES if kind in self.run)
+        return kind, str(self.run[kind])
 
     @property
     def title(self) -> str:
         """One line that says what was run."""
         kind, what = self.task
-        titles = {"query": "One statistical query", "learner": "Learning", "release": "Releasing"}
-        return f"{titles[kind]}: {what}" if kind else f"Experiment {self.name}"
+        return f"{_TITLES[kind]}: {what}"
 
 
 def plan_of(provenance: Mapping[str, Any]) -> Told:
-    """From the text of the file; a text that is no TOML leaves it at the name."""
-    name = str(provenance["experiment"])
-    try:
-        text = tomllib.loads(str(provenance["configuration"]))
-    except tomllib.TOMLDecodeError:
-        return Told(name)
-    parties, faults = text.get("parties", {}), text.get("faults", {})
-    sizes = parties.get("sizes")
+    """From what a run wrote down."""
+    plan = provenance["plan"]
     return Told(
-        name,
-        text.get("run", {}),
-        PartiesPlan(
-            int(parties.get("number", PartiesPlan().number)),
-            None if sizes is None else tuple(int(size) for size in sizes),
-            int(parties.get("share_servers", PartiesPlan().share_servers)),
-        ),
-        _faults(faults),
-        f"{parties['budget']} nats" if "budget" in parties else _UNLIMITED,
+        plan["run"],
+        plan["options"],
+        int(plan["parties"]),
+        int(plan["share_servers"]),
+        plan["budget"],
+        Faults(**plan["faults"]),
     )
-
-
-def _faults(told: Mapping[str, Any]) -> Faults:
-    away, late, cheating = (float(told.get(name, 0)) for name in ("dropouts", "stragglers", "cheaters"))
-    cheat = next((one for one in CHEATS if one == told.get("cheat")), Faults().cheat)
-    return Faults(away, late, cheating, cheat)
 
 
 def asked(plan: Told, pools: Mapping[Spot, Pool], provenance: Mapping[str, Any]) -> Facts:
     """What was asked, of whom, and under which trust models."""
     kind, what = plan.task
-    facts = {kind: what} if kind else {}
+    facts = {kind: what}
     parameters = plan.run.get("parameters")
     if parameters:
         facts["parameters"] = ", ".join(f"{name} = {value}" for name, value in parameters.items())
@@ -95,35 +78,33 @@ def asked(plan: Told, pools: Mapping[Spot, Pool], provenance: Mapping[str, Any])
         if values:
             unit = " (nats per person and trial)" if axis == "epsilon" else ""
             facts[axis] = ", ".join(f"{value:,.10g}" for value in values) + unit
-    for model, options in plan.run.get("options", {}).items():
+    for model, options in plan.options.items():
         facts[f"options of {model}"] = ", ".join(f"{name} = {value}" for name, value in options.items())
-    servers = (
-        f"{plan.parties.share_servers} share servers" if any(s.model == "shared" for s in pools) else ""
-    )
+    servers = f"{plan.share_servers} share servers" if any(s.model == "shared" for s in pools) else ""
+    budget = "as much as it takes" if plan.budget is None else f"{plan.budget:g} nats"
     return facts | {
         "data": str(provenance["data"]),
-        "parties": ", ".join(part for part in (f"{plan.parties.count:,}", servers) if part),
-        "budget": f"{plan.budget}, for a person in one trial",
+        "parties": ", ".join(part for part in (f"{plan.parties:,}", servers) if part),
+        "budget": f"{budget}, for a person in one trial",
         "trials": f"{sum(pool.trials for pool in pools.values()):,}, at {len(pools):,} places of the sweep",
     }
 
 
 def notes(plan: Told, models: Iterable[str] = ()) -> tuple[str, ...]:
     """What to know when measured errors are held against predicted ones."""
-    away, late, cheating = plan.faults.counts(plan.parties.count)
+    away, late, cheating = plan.faults.counts(plan.parties)
     told = []
     if away or late:
         told.append(
-            f"In every trial {away} of {plan.parties.count} parties do not answer and {late} answer too late. A prediction "
+            f"In every trial {away} of {plan.parties} parties do not answer and {late} answer too late. A prediction "
             "is what a plan says beforehand, for everybody: with people missing errors are larger."
         )
     if cheating:
         told.append(
-            f"In every trial {cheating} of {plan.parties.count} parties cheat: {_CHEATS[plan.faults.cheat]}. A prediction "
+            f"In every trial {cheating} of {plan.parties} parties cheat: {_CHEATS[plan.faults.cheat]}. A prediction "
             "is for honest parties, and no standard error knows of cheaters."
         )
-        options = plan.run.get("options", {}).get("shared", {})
-        tier = str(options.get("tier", default_tier(simulated=True)))
+        tier = str(plan.options.get("shared", {}).get("tier", default_tier(simulated=True)))
         told += [f"{model}: {cheating_in_words(model, tier)}" for model in models]
     return tuple(told)
 
@@ -137,24 +118,29 @@ def promises(cells: Iterable[Mapping[str, Any]]) -> tuple[Promise, ...]:
 
 
 def _promise(model: str, cells: list[Mapping[str, Any]]) -> Promise:
-    answered = [cell for cell in cells if cell["privacy"] is not None]
-    if not answered:
+    claims = [cell["claim"] for cell in cells if cell["claim"] is not None]
+    if not claims:
         return Promise(
             model, "Every trial was refused, so there is no answer that a promise could be about."
         )
-    words = str(answered[-1]["privacy"]).removeprefix(f"{model}: ")
-    claims = [cell["claim"] for cell in answered if cell.get("claim")]
-    return Promise(model, words[:1].upper() + words[1:], _facts(claims) if claims else {})
+    return promise_of(claims)
 
 
-def _facts(claims: list[Mapping[str, Any]]) -> Facts:
+def promise_of(claims: Sequence[Mapping[str, Any]], unit: str = "per person and trial") -> Promise:
+    """The claims of one trust model, by growing epsilon: the words of the last, and the facts of all."""
+    model = str(claims[-1]["model"])
+    words = str(claims[-1]["words"]).removeprefix(f"{model}: ")
+    return Promise(model, words[:1].upper() + words[1:], _facts(claims, unit))
+
+
+def _facts(claims: Sequence[Mapping[str, Any]], unit: str) -> Facts:
     last = claims[-1]
     if last["epsilon"] is None:
         honest = "everybody who sees an answer"
         return {"epsilon": "none: no limit", "must be honest": honest, "kind": _KINDS["none"]}
     epsilons, deltas = (_all_of(claims, name) for name in ("epsilon", "delta"))
     return {
-        "epsilon": f"{epsilons} (nats, per person and trial, over all rounds)",
+        "epsilon": f"{epsilons} (nats, {unit}, over all rounds)",
         "delta": deltas,
         "neighbours": str(last["neighbours"]),
         "against": str(last["against"]),
@@ -168,7 +154,7 @@ def _kind(strength: str, deltas: str) -> str:
     return f"{_KINDS.get(strength, strength)}{exception}"
 
 
-def _all_of(claims: list[Mapping[str, Any]], name: str) -> str:
+def _all_of(claims: Sequence[Mapping[str, Any]], name: str) -> str:
     return ", ".join(
         dict.fromkeys(outward(value) for value in sorted({float(claim[name]) for claim in claims}))
     )

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from parties.report.experiment.points import Pool, Spot, measure_of, point_of
-from parties.report.experiment.story import Table
-from parties.report.experiment.telling import Told
+from parties.report.points import Pool, Spot, measure_of, point_of
+from parties.report.story import Table
+from parties.report.telling import Told
 from parties.report.wording import MISSING
 
 MOST_ROWS = 2000
@@ -23,7 +23,7 @@ def refusals(cells: Iterable[Mapping[str, Any]], pools: Mapping[Spot, Pool], pla
             row.trials += int(told["trials"])
             row.parties = max(row.parties, int(told.get("parties") or 0))
     rows = [
-        (why.replace("_", " "), model, one.by(plan.parties.count), one.trials, one.message)
+        (why.replace("_", " "), model, one.by(plan.parties), one.trials, one.message)
         for (why, model), one in found.items()
     ]
     rows += _missing(pools, plan)
@@ -44,7 +44,7 @@ class _Refused:
 
 def _missing(pools: Mapping[Spot, Pool], plan: Told) -> list[tuple[Any, ...]]:
     """Parties that were away or late, or that cheated, in trials that were answered all the same."""
-    counts = plan.faults.counts(plan.parties.count)
+    counts = plan.faults.counts(plan.parties)
     told = (
         ("people_unreachable", "unreachable", "not charged"),
         ("people_late", "late", "charged, and not counted"),
@@ -54,13 +54,13 @@ def _missing(pools: Mapping[Spot, Pool], plan: Told) -> list[tuple[Any, ...]]:
     for (column, why, words), parties in zip(told, counts, strict=True):
         for model, people in _by_model(pools, column):
             whose = f"{sum(people) / len(people):,.0f} people in the mean of such trials: {words}"
-            rows.append((why, model, f"{parties} of {plan.parties.count}", len(people), whose))
+            rows.append((why, model, f"{parties} of {plan.parties}", len(people), whose))
     return rows
 
 
 def _rejected(pools: Mapping[Spot, Pool], plan: Told) -> list[tuple[Any, ...]]:
     """Reports that share servers noticed."""
-    cheating = f"{plan.faults.counts(plan.parties.count)[2]} of {plan.parties.count}"
+    cheating = f"{plan.faults.counts(plan.parties)[2]} of {plan.parties}"
     return [
         (
             "rejected",

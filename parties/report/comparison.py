@@ -14,12 +14,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from localdp.experiments.comparison import Comparison, Row
+from localdp.experiments.comparison import ORDER, Comparison
+from localdp.experiments.panels import Point
+from localdp.oracles.models import MODELS
 from parties.report.fitting import print_fitting
-from parties.report.wording import MISSING, number, setting, slope, title, with_error_bar
+from parties.report.stories import title_of_comparison
+from parties.report.wording import MISSING, number, slope, with_error_bar
 
-ORDER = ("local", "shuffled", "shared", "curator", "exact")
-STYLES = {"local": "yellow", "shuffled": "blue", "shared": "cyan", "curator": "magenta", "exact": "green"}
 _WIDE_COLUMNS = 100
 _BAR_CELLS = 20
 _SPARE = ("lower bound", "ratio", "predicted")
@@ -38,8 +39,8 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 def comparison_table(comparison: Comparison, *, wide: bool = False, unicode: bool = True) -> Table:
     """One section for each model, one line for each n."""
     table = Table(
-        title=title(comparison),
-        caption=setting(comparison),
+        title=title_of_comparison(comparison.to_data()),
+        caption=_setting(comparison),
         box=box.SIMPLE_HEAD if unicode else box.ASCII2,
         pad_edge=False,
         title_justify="left",
@@ -52,49 +53,55 @@ def comparison_table(comparison: Comparison, *, wide: bool = False, unicode: boo
         table.add_column("trials", justify="right", no_wrap=True)
         table.add_column("error, log scale", no_wrap=True)
     for model in ORDER:
-        rows = comparison.of_model(model)
-        for position, row in enumerate(rows):
-            last = position == len(rows) - 1
-            table.add_row(*_cells(row, comparison, position == 0, wide, unicode), end_section=last)
+        points = comparison.of_model(model)
+        for position, point in enumerate(points):
+            last = position == len(points) - 1
+            table.add_row(*_cells(point, comparison, position == 0, wide, unicode), end_section=last)
     return table
 
 
-def _cells(row: Row, comparison: Comparison, first: bool, wide: bool, unicode: bool) -> list[Text]:
-    style = STYLES[row.model]
+def _cells(point: Point, comparison: Comparison, first: bool, wide: bool, unicode: bool) -> list[Text]:
+    style = MODELS[point.series].style
     cells = [
-        Text(row.model if first else "", style=f"bold {style}"),
-        Text(f"{row.people:,}"),
+        Text(point.series if first else "", style=f"bold {style}"),
+        Text(f"{point.parameter:,}"),
         Text(
-            with_error_bar(row.mean_abs_error, row.standard_error, "±" if unicode else "+-"), style="bold"
+            with_error_bar(point.value or 0.0, point.error or 0.0, "±" if unicode else "+-"), style="bold"
         ),
-        Text(number(row.predicted)),
-        Text(MISSING if row.ratio is None else f"{row.ratio:.3f}"),
-        Text(number(row.lower_bound)),
+        Text(number(point.predicted)),
+        Text(MISSING if point.ratio is None else f"{point.ratio:.3f}"),
+        Text(number(point.bound)),
     ]
     if wide:
-        cells += [Text(f"{row.trials:,}"), Text(_bar(row, comparison, unicode), style=style)]
+        cells += [Text(f"{point.trials:,}"), Text(_bar(point, comparison, unicode), style=style)]
     return cells
 
 
-def _bar(row: Row, comparison: Comparison, unicode: bool) -> str:
+def _bar(point: Point, comparison: Comparison, unicode: bool) -> str:
     """Length by log10 of the error, from a tenth of the smallest one up to the largest."""
-    errors = [other.mean_abs_error for other in comparison.rows if other.mean_abs_error > 0]
-    if row.mean_abs_error <= 0:
+    errors = [other.value for other in comparison.points if other.value]
+    if not point.value:
         return ""
     low, high = math.log10(min(errors)) - 1, math.log10(max(errors))
-    cells = round(_BAR_CELLS * (math.log10(row.mean_abs_error) - low) / (high - low))
+    cells = round(_BAR_CELLS * (math.log10(point.value) - low) / (high - low))
     return ("█" if unicode else "#") * max(1, cells)
 
 
 def _growth(comparison: Comparison, model: str) -> Text:
     line = Text()
-    line.append(f"{model:<9}", style=f"bold {STYLES[model]}")
+    line.append(f"{model:<9}", style=f"bold {MODELS[model].style}")
     fitted = comparison.slopes.get(model)
     if fitted is None:
         line.append("no slope: needs two or more different numbers of people, and errors above zero")
     else:
-        meaning = "grows like sqrt(n)" if model == "local" else "does not depend on n"
-        line.append(
-            f"fitted slope {slope(fitted)}; theory {'+0.50' if model == 'local' else '+0.00'}: {meaning}"
-        )
+        growth = MODELS[model].growth
+        meaning = "grows like sqrt(n)" if growth else "does not depend on n"
+        line.append(f"fitted slope {slope(fitted)}; theory {slope(growth)}: {meaning}")
     return line
+
+
+def _setting(comparison: Comparison) -> str:
+    """The parameters that every row shares."""
+    shuffled = f"shuffled: delta = {comparison.delta:g}; " if comparison.of_model("shuffled") else ""
+    servers = f"{comparison.servers} share servers, noise plan {comparison.noise_plan}"
+    return f"{shuffled}{servers}, {comparison.transport}"
