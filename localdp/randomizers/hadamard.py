@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Tally, Values
-from localdp.randomizers.parts.construction import Construction
+from localdp.randomizers.parts.construction import IntegerReports
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.parts.packing import pack_integers, unpack_integers
-from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.pure_protocol import PureProtocol, Support
 from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomizers.parts.walsh import parity, walsh_hadamard
 from localdp.randomness.source import WORD_RANGE, RandomSource
@@ -38,7 +37,7 @@ _BLOCK = 1 << 14  # the temporaries of a block stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
-class HadamardResponse(Construction):
+class HadamardResponse(IntegerReports, PureProtocol):
     """Reports a column of the Hadamard matrix, more often one where the item's row is +1."""
 
     name: ClassVar[str] = "hadamard"
@@ -60,19 +59,14 @@ class HadamardResponse(Construction):
         return Epsilon.of_ratio(Fraction(self.keep, WORD_RANGE - self.keep))
 
     @property
-    def order(self) -> int:
+    def outputs(self) -> int:
         """b: the order of the Hadamard matrix, and the number of different reports."""
-        return 1 << self.report_bits
-
-    @property
-    def report_bits(self) -> int:
-        """Size of one packed report."""
-        return self.inputs.bit_length()
+        return 1 << self.inputs.bit_length()
 
     def randomize(self, values: Values, source: RandomSource) -> NDArray[np.uint32]:
         """One column for each item: a uniform column, moved to the wanted half by flipping one bit of it."""
         items = checked_inputs(values, self.inputs)
-        columns = source.below(self.order, len(items))
+        columns = source.below(self.outputs, len(items))
         kept = source.bernoulli(self.keep, len(items))
         reports = np.empty(len(items), np.uint32)
         for start in range(0, len(items), _BLOCK):
@@ -87,33 +81,25 @@ class HadamardResponse(Construction):
 
     def law(self, value: int) -> dict[Hashable, Fraction]:
         """The exact law of the column."""
-        half = WORD_RANGE * self.order // 2
+        half = WORD_RANGE * self.outputs // 2
         weights = (self.keep, WORD_RANGE - self.keep)
-        return {y: Fraction(weights[(y & (value + 1)).bit_count() % 2], half) for y in range(self.order)}
-
-    def pack(self, reports: Reports) -> bytes:
-        """log2 b bits a report."""
-        return pack_integers(reports, self.report_bits)
+        return {y: Fraction(weights[(y & (value + 1)).bit_count() % 2], half) for y in range(self.outputs)}
 
     def unpack(self, data: bytes, count: int) -> NDArray[np.uint32]:
         """The columns again."""
-        return unpack_integers(data, count, self.report_bits, self.order).astype(np.uint32)
+        return IntegerReports.unpack(self, data, count).astype(np.uint32)
 
     def tally(self, reports: Reports) -> Tally:
         """How often each column was reported."""
-        return Tally(self, len(reports), np.bincount(reports, minlength=self.order).astype(np.int64))
+        return Tally(self, len(reports), np.bincount(reports, minlength=self.outputs).astype(np.int64))
 
     def estimate(self, tally: Tally) -> Frequencies:
         """Unbiased frequencies of all items, by one Walsh-Hadamard transform."""
         require_own(tally, self)
         balance = walsh_hadamard(tally.sums)[1 : self.inputs + 1]
-        return self._support.estimate((tally.reports + balance) // 2, tally.reports)
-
-    def variance(self, frequency: float) -> float:
-        """n times the variance of the estimate at this frequency, for the empirical target: C**2 - f."""
-        return self._support.variance(frequency)
+        return self.support.estimate((tally.reports + balance) // 2, tally.reports)
 
     @property
-    def _support(self) -> Support:
+    def support(self) -> Support:
         """A column supports the items whose row is +1 there: half of all others."""
         return Support(Fraction(self.keep, WORD_RANGE), Fraction(1, 2))

@@ -26,13 +26,13 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Tally, Values
 from localdp.randomizers.parts.construction import IntegerReports
-from localdp.randomizers.parts.inputs import checked_inputs, input_counts, require_between, require_own
+from localdp.randomizers.parts.inputs import checked_inputs, input_counts, require_between
 from localdp.randomizers.parts.packing import (
     Unsigned,
     count_integers,
     unsigned_type,
 )
-from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.pure_protocol import CountedSupport, Support
 from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomness.source import WORD_RANGE, RandomSource
 
@@ -42,7 +42,7 @@ _BLOCK = 1 << 14  # the temporaries of a block stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
-class KaryRandomizedResponse(IntegerReports):
+class KaryRandomizedResponse(IntegerReports, CountedSupport):
     """Reports the input, or one of the other values."""
 
     name: ClassVar[str] = "k-ary"
@@ -109,11 +109,6 @@ class KaryRandomizedResponse(IntegerReports):
         self._require_tally_size("a tally of all inputs")
         return Tally(self, count, count_integers(data, count, self.report_bits, self.inputs))
 
-    def estimate(self, tally: Tally) -> Frequencies:
-        """Unbiased estimate of the frequency of every value."""
-        require_own(tally, self)
-        return self.support.estimate(tally.sums, tally.reports)
-
     def estimate_candidates(self, reports: Reports, candidates: NDArray[np.integer]) -> Frequencies:
         """Unbiased estimates for a list of distinct candidates: for more inputs than a tally holds."""
         chosen, order = checked_inputs(candidates, self.inputs), np.argsort(candidates)
@@ -126,10 +121,6 @@ class KaryRandomizedResponse(IntegerReports):
             found, ordered, "left"
         )
         return self.support.estimate(supporting, len(reports))
-
-    def variance(self, frequency: float) -> float:
-        """n times the variance of the estimate of a value of this frequency, for the empirical target."""
-        return self.support.variance(frequency)
 
     def _require_tally_size(self, what: str) -> None:
         if self.inputs > LARGEST_TALLY:

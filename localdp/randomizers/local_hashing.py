@@ -30,7 +30,7 @@ from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Value
 from localdp.randomizers.parts.construction import OfFingerprints
 from localdp.randomizers.parts.inputs import require_between
 from localdp.randomizers.parts.packing import bits_below, pack_integers, packed_size, unpack_integers
-from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.pure_protocol import PureProtocol, Support
 from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomizers.parts.universal_hash import HASH_RANGE, bucket_of, checked_fingerprints, hash_words
 from localdp.randomness.enclosures import exp_enclosure
@@ -47,7 +47,7 @@ REPORT = np.dtype([("seed", np.uint64), ("bucket", np.uint32)])
 
 
 @dataclass(frozen=True, slots=True)
-class OptimalLocalHashing(OfFingerprints):
+class OptimalLocalHashing(OfFingerprints, PureProtocol):
     """Reports a seed, and the item's bucket under it by randomized response."""
 
     name: ClassVar[str] = "local-hashing"
@@ -66,7 +66,7 @@ class OptimalLocalHashing(OfFingerprints):
         require_between("the number of buckets", self.buckets, 2, LARGEST_BUCKETS)
         object.__setattr__(self, "number", self.buckets)
         object.__setattr__(self, "keep", keep_threshold(self.requested, 1, self.number - 1))
-        if self._support.own <= self._support.other:
+        if self.support.own <= self.support.other:
             raise InvalidParameter("this epsilon is too small for a 64-bit threshold")
 
     @property
@@ -160,14 +160,11 @@ class OptimalLocalHashing(OfFingerprints):
 
     def estimate_from_counts(self, counts: Integers, reports: int) -> Frequencies:
         """The same, from supports that were counted elsewhere and added up."""
-        return self._support.estimate(counts, reports)
-
-    def variance(self, frequency: float) -> float:
-        """n times the variance of the estimate at this frequency, for the empirical target."""
-        return self._support.variance(frequency)
+        return self.support.estimate(counts, reports)
 
     @property
-    def _support(self) -> Support:
+    def support(self) -> Support:
+        """A report supports the items of its bucket."""
         return Support(Fraction(self.keep, WORD_RANGE), Fraction(1, self.number))
 
 

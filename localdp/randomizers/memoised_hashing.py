@@ -34,7 +34,7 @@ from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Value
 from localdp.randomizers.local_hashing import REPORT, OptimalLocalHashing
 from localdp.randomizers.memoised import PermanentCoins, exceeds_nowhere, smallest
 from localdp.randomizers.parts.construction import OfFingerprints
-from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.pure_protocol import PureProtocol, Support
 from localdp.randomizers.parts.universal_hash import bucket_of, checked_fingerprints
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
 
@@ -42,7 +42,7 @@ MOST_BUCKETS_TRIED = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
-class MemoisedHashing(OfFingerprints):
+class MemoisedHashing(OfFingerprints, PureProtocol):
     """Reports a seed, the same for an epoch, and the bucket of the present value after two rounds.
 
     `requested` is for one report, `requested_permanent` for all reports of one bucket.
@@ -145,10 +145,6 @@ class MemoisedHashing(OfFingerprints):
     def estimate(self, reports: Reports, candidates: Values) -> Frequencies:
         """Frequencies of the candidates, unbiased up to 2**-32 / (p' - 1 / g)."""
         return self.support.estimate(self.support_counts(reports, candidates), len(reports))
-
-    def variance(self, frequency: float) -> float:
-        """n times the variance of the estimate at this frequency, for the empirical target."""
-        return self.support.variance(frequency)
 
 
 def best_buckets(permanent: Epsilon, first: Epsilon) -> int:

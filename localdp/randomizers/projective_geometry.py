@@ -28,11 +28,10 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Tally, Values
-from localdp.randomizers.parts.construction import Construction
+from localdp.randomizers.parts.construction import IntegerReports
 from localdp.randomizers.parts.correlation import correlate
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.parts.packing import bits_below, pack_integers, unpack_integers
-from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.pure_protocol import PureProtocol, Support
 from localdp.randomizers.parts.singer import LARGEST_POINTS, Geometry, difference_set, prime_factors
 from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomness.source import WORD_RANGE, RandomSource
@@ -43,7 +42,7 @@ _BLOCK = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectiveGeometryResponse(Construction):
+class ProjectiveGeometryResponse(IntegerReports, PureProtocol):
     """Reports a point of a projective space, more often one on the item's hyperplane."""
 
     name: ClassVar[str] = "projective-geometry"
@@ -65,7 +64,7 @@ class ProjectiveGeometryResponse(Construction):
         object.__setattr__(self, "field_order", geometry.field_order)
         object.__setattr__(self, "dimension", geometry.dimension)
         object.__setattr__(self, "keep", _keep(self.requested, geometry))
-        if self._support.own <= self._support.other:
+        if self.support.own <= self.support.other:
             raise InvalidParameter("this epsilon is too small for a 64-bit threshold")
 
     @property
@@ -75,9 +74,9 @@ class ProjectiveGeometryResponse(Construction):
         return Epsilon.of_ratio(Fraction(self.keep * off, (WORD_RANGE - self.keep) * on))
 
     @property
-    def report_bits(self) -> int:
-        """Size of one packed report: the bits of a point's number."""
-        return bits_below(self.geometry.points)
+    def outputs(self) -> int:
+        """K: the points."""
+        return self.geometry.points
 
     def randomize(self, values: Values, source: RandomSource) -> NDArray[np.uint32]:
         """One point for each item; everybody draws a point on the hyperplane and one off it."""
@@ -103,13 +102,9 @@ class ProjectiveGeometryResponse(Construction):
         ]
         return {(place - value) % self.geometry.points: mass for place, mass in masses}
 
-    def pack(self, reports: Reports) -> bytes:
-        """ceil(log2 K) bits a report."""
-        return pack_integers(reports, self.report_bits)
-
     def unpack(self, data: bytes, count: int) -> NDArray[np.uint32]:
         """The points again."""
-        return unpack_integers(data, count, self.report_bits, self.geometry.points).astype(np.uint32)
+        return IntegerReports.unpack(self, data, count).astype(np.uint32)
 
     def tally(self, reports: Reports) -> Tally:
         """How often each point was reported."""
@@ -121,14 +116,11 @@ class ProjectiveGeometryResponse(Construction):
         """Unbiased frequencies of all items, by one correlation with the difference set."""
         require_own(tally, self)
         members, _ = difference_set(self.geometry)
-        return self._support.estimate(correlate(tally.sums, members, self.inputs), tally.reports)
-
-    def variance(self, frequency: float) -> float:
-        """n times the variance of the estimate at this frequency, for the empirical target."""
-        return self._support.variance(frequency)
+        return self.support.estimate(correlate(tally.sums, members, self.inputs), tally.reports)
 
     @property
-    def _support(self) -> Support:
+    def support(self) -> Support:
+        """A point supports the items on whose hyperplane it lies."""
         return _support(self.geometry, self.keep)
 
 

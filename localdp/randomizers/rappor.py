@@ -44,7 +44,7 @@ from localdp.randomizers.parts.labelled_bits import (
     pack_labelled,
     unpack_labelled,
 )
-from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.pure_protocol import CountedSupport, Support
 from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomizers.parts.universal_hash import bucket_of, checked_fingerprints, family_seeds
 from localdp.randomness.source import WORD_RANGE, Bits, RandomSource, Words
@@ -139,7 +139,7 @@ class _InTwoRounds(Construction):
 
 
 @dataclass(frozen=True, slots=True)
-class BasicRappor(_InTwoRounds):
+class BasicRappor(_InTwoRounds, CountedSupport):
     """One bit for each input; inputs are 0 .. inputs - 1."""
 
     name: ClassVar[str] = "basic-rappor"
@@ -163,6 +163,11 @@ class BasicRappor(_InTwoRounds):
     def report_bits(self) -> int:
         """Size of one packed report."""
         return self.inputs
+
+    @property
+    def support(self) -> Support:
+        """A report supports the inputs whose bits are one."""
+        return self.rounds.support
 
     def memoise(self, values: Values, source: RandomSource) -> Bits:
         """The permanent round: what a party remembers for its value."""
@@ -198,15 +203,6 @@ class BasicRappor(_InTwoRounds):
     def tally(self, reports: Reports) -> Tally:
         """How many reports have a 1 in each column."""
         return Tally(self, len(reports), np.count_nonzero(reports, axis=0).astype(np.int64))
-
-    def estimate(self, tally: Tally) -> Frequencies:
-        """Unbiased frequencies of all inputs."""
-        require_own(tally, self)
-        return self.rounds.support.estimate(tally.sums, tally.reports)
-
-    def variance(self, frequency: float) -> float:
-        """n times the variance of the estimate at this frequency, for the empirical target."""
-        return self.rounds.support.variance(frequency)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,10 +35,9 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Tally, Values
-from localdp.randomizers.parts.construction import Construction
+from localdp.randomizers.parts.construction import IntegerReports
 from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.parts.packing import pack_integers, unpack_integers
-from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.pure_protocol import PureProtocol, Support
 from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomizers.parts.walsh import parity, walsh_hadamard
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
@@ -53,7 +52,7 @@ Rows = NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
-class RecursiveHadamardResponse(Construction):
+class RecursiveHadamardResponse(IntegerReports, PureProtocol):
     """Reports a row, and b bits of the item's hash under it by randomized response."""
 
     name: ClassVar[str] = "recursive-hadamard"
@@ -74,7 +73,7 @@ class RecursiveHadamardResponse(Construction):
         require_between("the number of private bits", self.bits, 1, most)
         object.__setattr__(self, "private_bits", self.bits)
         object.__setattr__(self, "keep", _keep(self.requested, self.private_bits))
-        if self._support.own <= self._support.other:
+        if self.support.own <= self.support.other:
             raise InvalidParameter("this epsilon is too small for a 64-bit threshold")
 
     @property
@@ -93,9 +92,9 @@ class RecursiveHadamardResponse(Construction):
         return 1 << self.private_bits
 
     @property
-    def report_bits(self) -> int:
-        """Size of one packed report: the row and the private bits."""
-        return self.row_bits + self.private_bits
+    def outputs(self) -> int:
+        """A row and the private bits."""
+        return 1 << (self.row_bits + self.private_bits)
 
     @property
     def draw_cost(self) -> DrawCost:
@@ -125,13 +124,9 @@ class RecursiveHadamardResponse(Construction):
             for symbol in range(self.symbols)
         }
 
-    def pack(self, reports: Reports) -> bytes:
-        """k + b bits a report."""
-        return pack_integers(reports, self.report_bits)
-
     def unpack(self, data: bytes, count: int) -> Rows:
         """The reports again."""
-        return unpack_integers(data, count, self.report_bits, 1 << self.report_bits).astype(np.uint32)
+        return IntegerReports.unpack(self, data, count).astype(np.uint32)
 
     def tally(self, reports: Reports) -> Tally:
         """The sum of the Walsh coefficients of what each report supports, times g."""
@@ -149,14 +144,11 @@ class RecursiveHadamardResponse(Construction):
         """Unbiased frequencies of all items, by one Walsh-Hadamard transform."""
         require_own(tally, self)
         supporting = walsh_hadamard(tally.sums)[: self.inputs] >> self.private_bits  # divides exactly
-        return self._support.estimate(supporting, tally.reports)
-
-    def variance(self, frequency: float) -> float:
-        """n times the variance of the estimate at this frequency, for the empirical target."""
-        return self._support.variance(frequency)
+        return self.support.estimate(supporting, tally.reports)
 
     @property
-    def _support(self) -> Support:
+    def support(self) -> Support:
+        """A report supports the items that have its bits under its row."""
         return Support(Fraction(self.keep, WORD_RANGE), Fraction(1, self.symbols))
 
     def _hash(self, rows: Rows, items: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -186,7 +178,7 @@ class RecursiveHadamardResponse(Construction):
 
     def _counted(self, reports: Rows) -> tuple[Rows, Integers]:
         """The reports with how often each occurs."""
-        different = 1 << self.report_bits
+        different = self.outputs
         if different > min(_TABLE, len(reports)):
             return reports, np.ones(len(reports), np.int64)
         return np.arange(different, dtype=np.uint32), np.bincount(reports, minlength=different)

@@ -29,11 +29,10 @@ import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Tally, Values
-from localdp.randomizers.parts.construction import Construction
-from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
+from localdp.randomizers.definition import DrawCost, Reports, Tally, Values
+from localdp.randomizers.parts.inputs import checked_inputs, require_between
 from localdp.randomizers.parts.packing import Unsigned, bits_below, pack_integers, unpack_integers
-from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.pure_protocol import CountedSupport, Support
 from localdp.randomizers.parts.subsets import bitmaps_of, drawn_bitmaps, drawn_items, items_of
 from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomizers.unary import column_sums
@@ -65,7 +64,7 @@ def _total_variance(support: Support, inputs: int) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetSelection(Construction):
+class SubsetSelection(CountedSupport):
     """Reports a set of `size` inputs, which contains the true one more often than any other."""
 
     name: ClassVar[str] = "subset-selection"
@@ -160,15 +159,6 @@ class SubsetSelection(Construction):
         for start in range(0, len(reports), _ROWS):  # counting widens the items to 64 bits: a few at a time
             counts += np.bincount(reports[start : start + _ROWS].ravel(), minlength=self.inputs)
         return Tally(self, len(reports), counts)
-
-    def estimate(self, tally: Tally) -> Frequencies:
-        """Unbiased estimate of the frequency of every item."""
-        require_own(tally, self)
-        return self.support.estimate(tally.sums, tally.reports)
-
-    def variance(self, frequency: float) -> float:
-        """n times the variance of the estimate of an item of this frequency, for the empirical target."""
-        return self.support.variance(frequency)
 
     @property
     def _bitmap_bytes(self) -> int:

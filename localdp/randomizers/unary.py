@@ -30,11 +30,10 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
-from localdp.randomizers.definition import DrawCost, Frequencies, Reports, Tally, Values
+from localdp.randomizers.definition import DrawCost, Reports, Tally, Values
 from localdp.randomizers.one_bit import flip_threshold
-from localdp.randomizers.parts.construction import Construction
-from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.parts.pure_protocol import Support
+from localdp.randomizers.parts.inputs import checked_inputs, require_between
+from localdp.randomizers.parts.pure_protocol import CountedSupport, Support
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
 from localdp.randomness.stream import StreamSource
 
@@ -53,7 +52,7 @@ PackedBits = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
-class UnaryEncoding(Construction):
+class UnaryEncoding(CountedSupport):
     """What both encodings share; each says what its F is, and how it sets the bit of the input."""
 
     name: ClassVar[str]
@@ -76,11 +75,6 @@ class UnaryEncoding(Construction):
 
     def _set_own(self, drawn: PackedBits, own: PackedBits, source: RandomSource) -> PackedBits:
         """The byte that holds the bit of the input, with that bit (marked in `own`) as it is reported."""
-        raise NotImplementedError
-
-    @property
-    def support(self) -> Support:
-        """A report supports the inputs whose bits are one."""
         raise NotImplementedError
 
     @property
@@ -157,15 +151,6 @@ class UnaryEncoding(Construction):
     def tally(self, reports: Reports) -> Tally:
         """How many reports have each bit set."""
         return Tally(self, len(reports), column_sums(reports, self.inputs))
-
-    def estimate(self, tally: Tally) -> Frequencies:
-        """Unbiased estimate of the frequency of every input."""
-        require_own(tally, self)
-        return self.support.estimate(tally.sums, tally.reports)
-
-    def variance(self, frequency: float) -> float:
-        """n times the variance of the estimate of an input of this frequency, for the empirical target."""
-        return self.support.variance(frequency)
 
     def _rows(self, data: bytes, count: int) -> PackedBits:
         if len(data) != count * self._report_bytes:

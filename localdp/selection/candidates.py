@@ -153,7 +153,7 @@ FAMILIES = (
     ),
     Family(
         "hadamard",
-        lambda member, people, _: _READ * people + _WALSH_STEP * _transform(member.order),
+        lambda member, people, _: _READ * people + _WALSH_STEP * _transform(member.outputs),
     ),
     Family("optimized-unary", lambda _, people, inputs: _BIT_OF_A_ROW * people * inputs),
     Family(

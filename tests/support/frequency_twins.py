@@ -25,6 +25,6 @@ class DebiasForgotten(BrokenTwin):
 
     def estimate(self, tally: Any) -> Any:
         """The raw shares."""
-        estimate, support = self.sound.estimate(tally), self.sound._support
+        estimate, support = self.sound.estimate(tally), self.sound.support
         share = estimate.values * float(support.own - support.other) + float(support.other)
         return replace(estimate, values=share)

@@ -9,13 +9,18 @@ input with probability q, then with c(x) the number of reports that support x
 p and q are exact rationals, taken from the integers that the randomizer draws with.
 """
 
+from __future__ import annotations
+
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Frequencies
+from localdp.randomizers.definition import Frequencies, Tally
+from localdp.randomizers.parts.construction import Construction
+from localdp.randomizers.parts.inputs import require_own
 from localdp.randomness.source import Integers
 
 
@@ -44,3 +49,29 @@ class Support:
         gap = self.own - self.other
         constant = self.other * (1 - self.other) / gap**2
         return float(constant) + frequency * float((1 - self.own - self.other) / gap)
+
+
+class PureProtocol(Construction):
+    """A frequency oracle whose reports support inputs."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def support(self) -> Support:
+        """How often a report supports its own input, and another one."""
+
+    def variance(self, frequency: float) -> float:
+        """n times the variance of the estimate of an input of this frequency, for the empirical target."""
+        return self.support.variance(frequency)
+
+
+class CountedSupport(PureProtocol):
+    """A pure protocol whose tally is the number of supporting reports of each input."""
+
+    __slots__ = ()
+
+    def estimate(self, tally: Tally) -> Frequencies:
+        """Unbiased estimate of the frequency of every input."""
+        require_own(tally, self)
+        return self.support.estimate(tally.sums, tally.reports)

@@ -94,7 +94,7 @@ def test_the_broken_twins_are_caught() -> None:
 @pytest.mark.parametrize("buckets", [2, 3, 4, 7])
 def test_the_estimate_is_unbiased_for_a_uniform_hash(buckets: int) -> None:
     randomizer = _hashing("1", buckets)
-    support = randomizer._support
+    support = randomizer.support
     uniform = Fraction(1, buckets)
     other = (1 - support.own) / (buckets - 1)
     assert support.own * uniform + other * (1 - uniform) == support.other

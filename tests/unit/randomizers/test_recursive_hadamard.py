@@ -106,7 +106,7 @@ def test_the_coefficients_count_the_supporting_reports(inputs: int, bits: int, p
         np.count_nonzero(randomizer._hash(rows, np.full_like(rows, item)) == symbols)
         for item in range(inputs)
     ]
-    expected = randomizer._support.estimate(np.array(supporting), people).values
+    expected = randomizer.support.estimate(np.array(supporting), people).values
     np.testing.assert_array_equal(randomizer.estimate(randomizer.tally(reports)).values, expected)
 
 
