@@ -27,8 +27,8 @@ from localdp.sharing.collection import Contributor
 PEOPLE_PER_PART = 1 << 20  # drawn at a time, so that memory does not grow with the number of people
 
 
-class LROracle(Protocol):
-    """LR(cohort, request): randomized reports from the people of the cohort."""
+class Population(Protocol):
+    """Who can be asked, and what came so far."""
 
     @property
     def schema(self) -> Schema:
@@ -49,6 +49,10 @@ class LROracle(Protocol):
     def bytes_moved(self) -> int:
         """Bytes of reports received so far, as packed."""
         ...
+
+
+class LROracle(Population, Protocol):
+    """LR(cohort, request): randomized reports from the people of the cohort."""
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
         """The reports of the cohort, in order of index, party by party."""
@@ -56,37 +60,21 @@ class LROracle(Protocol):
 
 
 @runtime_checkable
-class TallyOracle(Protocol):
-    """An LR oracle that gives the sums alone, perhaps of fewer people than were asked: some may be missing."""
-
-    @property
-    def schema(self) -> Schema:
-        """What the parties' records consist of."""
-        ...
-
-    @property
-    def people(self) -> int:
-        """How many people there are, over all parties."""
-        ...
-
-    @property
-    def by_row(self) -> bool:
-        """Whether what is numbered is rows, somewhere, of which one person may own several."""
-        ...
-
-    @property
-    def bytes_moved(self) -> int:
-        """Bytes of reports received so far, as packed."""
-        ...
+class Tallying(Protocol):
+    """Whoever sums reports up by itself, perhaps of fewer people than were asked: some may be missing."""
 
     def tally(self, request: Request, cohort: Cohort) -> Tally:
         """The sums of the reports of those of the cohort who answered."""
         ...
 
 
+class TallyOracle(Population, Tallying, Protocol):
+    """An LR oracle that keeps the reports to itself."""
+
+
 def tally_of(oracle: LROracle | TallyOracle, request: Request, cohort: Cohort) -> Tally:
     """Ask, and keep only the sums."""
-    if isinstance(oracle, TallyOracle):
+    if isinstance(oracle, Tallying):
         return oracle.tally(request, cohort)
     randomizer = request.randomizer
     if not isinstance(randomizer, TalliedRandomizer):

@@ -20,16 +20,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 
-from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from localdp.domains import Schema
 from localdp.errors import InvalidParameter, LocalDpError, QuorumMissed, Unreachable
 from localdp.party.party import SHORTEST_REQUEST_ID, Request
 from localdp.party.question import Question
-from localdp.queries.encoded import encoding_of
-from localdp.queries.statistical import StatisticalQuery
 from localdp.randomizers.definition import LocalRandomizer, Tally
-from localdp.randomizers.one_bit import OneBitRandomizer
 from parties.coordinator import Peer
 from parties.identity import Identity
 from parties.repeating import Patience, Persistence
@@ -48,13 +43,6 @@ Step = Callable[[str], None]  # told of each step: planned, asking, again, recei
 
 class Withdrawn(LocalDpError):
     """The party left the roster after the round was planned."""
-
-
-def one_bit_for(query: str, epsilon: Epsilon, schema: Schema) -> OneBitRandomizer:
-    """The randomizer that the local oracle asks a statistical query through."""
-    return OneBitRandomizer(
-        Epsilon.requested(epsilon), encoding_of(StatisticalQuery.parse(query, schema)).bound
-    )
 
 
 class Rounds:

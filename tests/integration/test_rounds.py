@@ -18,15 +18,16 @@ from localdp.domains import BitDomain, Records, Schema
 from localdp.errors import InvalidParameter, QueryRefused, QuorumMissed
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle, tally_of
+from localdp.oracles.slots import number_slots
 from localdp.party.party import Party
 from localdp.party.policy import Policy
+from localdp.queries.asked import checked_round
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from parties.agent.service import AgentService
 from parties.coordinator import Peer
 from parties.rounds.liveness import enrol_peers, standing
 from parties.rounds.partial import RoundResult
 from parties.rounds.plan import Headcount, Quorum
-from parties.rounds.round import one_bit_for
 from parties.wire.v1 import oracle_pb2
 from tests.support.federations import KEYRING, ONE, parties_of, party, people, request
 from tests.support.processes import envelope, localdp
@@ -53,10 +54,11 @@ def test_a_complete_round_gives_the_answer_of_the_local_oracle_bit_for_bit(tmp_p
         return coins.raw(np.uint8, 16).tobytes()
 
     with enrolled(tmp_path / "j", parties_of(people(200), 5), identifiers=identifier) as served:
-        schema = served.rounds.roster.schema
+        checked = checked_round(queries, served.rounds.roster.schema)
         results = [
-            served.rounds.ask(query, one_bit_for(query, ONE, schema), deadline_seconds=20.0)
-            for query in queries
+            served.rounds.ask(slot.text, slot.randomizer, deadline_seconds=20.0)
+            for query in checked
+            for slot in number_slots([query], ONE, 200)
         ]
     assert [result.answer for result in results] == expected
     assert all(result.complete and result.missing == {} for result in results)
