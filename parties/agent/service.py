@@ -320,10 +320,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
     def _randomized(self, call: Call, request: pb.RandomizeRequest) -> tuple[Request, WorkPlan]:
         """What is asked of whom, and how it will be answered."""
         asked, cohort = codec.request_from_wire(request)
-        cost, people = (
-            asked.randomizer.epsilon,
-            cohort.stop - cohort.start,
-        )  # who is in a split is not looked up
+        people, cost = cohort.stop - cohort.start, asked.randomizer.epsilon  # before a split
         call.about(asked.digest(asked.query), people, cost, asked.query)
         epoch = self._party.epoch
         plan = randomize_plan(asked, cohort, epoch.records.schema, self._limits, sampled=epoch.samples)
