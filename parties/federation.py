@@ -57,7 +57,7 @@ from parties.federated.places import (
     in_this_process,
     running,
 )
-from parties.federated.quorum import ended, quorum_reports
+from parties.federated.quorum import ended, quorum_oracle, quorum_reports
 from parties.federated.tables import SchemaLike, records_of
 from parties.federated.views import LedgerOfSome, Some, SpendingOfSome
 from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, WatchedReports, WatchedShares
@@ -229,7 +229,7 @@ class Federation:
         number, spent = next(self._numbers), None if epsilon is None else Epsilon.requested(epsilon)
         if "quorum" in options:
             source = self._keyring.source("federation", str(number), model, "analyst")
-            some = self._quorum_oracle(model, spent, source, **options)
+            some = quorum_oracle(self._place, self._spending, model, spent, source, **options)
             return self._told(some, model, spent)
         self._require_everybody()
         if model_named(model).needs_mixer and not self._place.shuffles:
@@ -380,27 +380,6 @@ class Federation:
                 f"{_names(self.away)} cannot be reached, and an answer is about everybody: ask those who are there, "
                 "federation.of(federation.parties), or federation.round with a quorum, or connect again later"
             )
-
-    def _quorum_oracle(
-        self,
-        model: str,
-        epsilon: Epsilon | None,
-        source: RandomSource,
-        *,
-        quorum: str | float,
-        deadline_seconds: float = 60.0,
-        journal: str | Path | None = None,
-        **options: Any,
-    ) -> StatisticalQueryOracle:
-        """The local model without whoever is slow or gone, if a quorum answers every request by its deadline."""
-        if model != LocalOracle.model or epsilon is None:
-            raise InvalidParameter(
-                f'a quorum is of the {LocalOracle.model} model: oracle("{LocalOracle.model}", epsilon=1, quorum=0.7)'
-            )
-        reports = quorum_reports(
-            self._place, self._spending, Quorum.of_text(quorum), deadline_seconds, journal
-        )
-        return LocalOracle(reports, epsilon, source, **options)
 
 
 def _names(away: Mapping[str, int | None]) -> str:

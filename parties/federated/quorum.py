@@ -13,7 +13,8 @@ from pathlib import Path
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.oracles.local import LocalOracle
+from localdp.oracles.local import Divided, LocalOracle
+from localdp.randomness.source import RandomSource
 from parties.federated.events import Event
 from parties.federated.places import Place
 from parties.federated.watching import Spending
@@ -50,6 +51,26 @@ def quorum_reports(
     weakref.finalize(reports, stack.close)
     apart(lambda: _enrol(rounds, place))
     return reports
+
+
+def quorum_oracle(
+    place: Place,
+    spending: Spending,
+    model: str,
+    epsilon: Epsilon | None,
+    source: RandomSource,
+    *,
+    quorum: str | float,
+    deadline_seconds: float = 60.0,
+    journal: str | Path | None = None,
+    divide: Divided = "people",
+) -> LocalOracle:
+    """The local model without whoever is slow or gone, if a quorum answers every request by its deadline."""
+    name = LocalOracle.model
+    if model != name or epsilon is None:
+        raise InvalidParameter(f'a quorum is of the {name} model: oracle("{name}", epsilon=1, quorum=0.7)')
+    reports = quorum_reports(place, spending, Quorum.of_text(quorum), deadline_seconds, journal)
+    return LocalOracle(reports, epsilon, source, divide=divide)
 
 
 def ended(result: RoundResult, query: str, people: int, epsilon: Epsilon) -> Event:

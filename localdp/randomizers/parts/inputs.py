@@ -6,7 +6,7 @@ No message names a value: what stands in a record stays there.
 import numpy as np
 
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import LocalRandomizer, Tally, Values
+from localdp.randomizers.definition import Tally, Values
 from localdp.randomness.source import Integers
 
 _BYTES = 256
@@ -46,7 +46,7 @@ def require_between(what: str, value: int | None, least: int, most: int) -> None
         raise InvalidParameter(f"{what} lies between {least} and {most}")
 
 
-def require_own(tally: Tally, randomizer: LocalRandomizer) -> None:
+def require_own(tally: Tally, randomizer: object) -> None:
     """Refuse a tally of another randomizer, and one without reports."""
     if tally.randomizer != randomizer or tally.reports < 1:
         raise InvalidParameter("an estimate needs at least one report of the same randomizer")
