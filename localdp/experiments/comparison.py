@@ -24,11 +24,14 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.experiments.panels import Point
 from localdp.oracles.bounds import shuffled_local_epsilon
+from localdp.oracles.models import MODELS, models_with
 from localdp.sharing.coalitions import coalition_epsilons
 from localdp.sharing.noise_plans import NoisePlan
 
-ORDER = ("local", "shuffled", "shared", "curator", "exact")  # of the table, so that growth is read first
-NOISY_MODELS = ("local", "shuffled", "curator", "shared")
+ORDER = tuple(  # of the table, so that growth is read first
+    sorted(MODELS, key=lambda name: (MODELS[name].needs_records, not MODELS[name].spends))
+)
+NOISY_MODELS = tuple(name for name in ORDER if MODELS[name].spends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +58,11 @@ class Comparison:
 
     def notes(self) -> tuple[str, ...]:
         """What is left of epsilon against a dishonest shuffler, and against more share servers than a plan tolerates."""
-        told, people = [], [int(point.parameter) for point in self.of_model("shuffled")]
+        mixing, sharing = models_with("delta"), models_with("noise_plan")
+        told, people = [], [int(point.parameter) for model in mixing for point in self.of_model(model)]
         if people:
             told.append(_single_reports(self.epsilon, self.delta, people))
-        if self.of_model("shared"):
+        if any(self.of_model(model) for model in sharing):
             told.append(_coalitions(self.epsilon, NoisePlan.parse(self.noise_plan), self.servers))
         return tuple(filter(None, told))
 

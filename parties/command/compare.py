@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from localdp.oracles.models import MODELS
+from localdp.oracles.models import MODELS, models_with
 from parties.command.arguments import (
     EpsilonOption,
     JsonOption,
@@ -114,7 +114,7 @@ def _measured(experiment: Experiment, transport: str, jobs: int) -> Comparison:
         points, privacy = run_comparison(experiment, jobs=workers, done=done)
     return Comparison(
         epsilon=float(sweep.epsilons[0]),
-        noise_plan=str(experiment.options["shared"]["noise_plan"]),
+        noise_plan=str(experiment.options[models_with("noise_plan")[0]]["noise_plan"]),
         servers=experiment.parties.share_servers,
         transport=transport,
         points=tuple(points),

@@ -36,7 +36,7 @@ from localdp.experiments.panels import Point
 from localdp.experiments.population import MOST_PEOPLE, dealt, made_up_people
 from localdp.oracles.bounds import shuffled_local_epsilon
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.models import MODELS, Count, Parties, oracle_of
+from localdp.oracles.models import MODELS, Count, Parties, models_with, oracle_of
 from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import DEFAULT_DELTA, Promise, Shuffler
 from localdp.oracles.simulated import simulated_parties, simulated_servers
@@ -60,7 +60,7 @@ def comparison(sweep: Sweep, parties: PartiesPlan, plan: NoisePlan) -> Experimen
         raise InvalidParameter("each number of people is given once")
     if not 2 <= sweep.trials <= MOST_TRIALS:
         raise InvalidParameter(f"the number of trials lies between 2 and {MOST_TRIALS}")
-    if "shuffled" in sweep.models and not all(FEWEST_PEOPLE <= n <= MOST_SHUFFLED for n in sweep.people):
+    if mixes(sweep) and not all(FEWEST_PEOPLE <= n <= MOST_SHUFFLED for n in sweep.people):
         raise InvalidParameter(f"a shuffler mixes the reports of {FEWEST_PEOPLE} to {MOST_SHUFFLED} people")
     return Experiment(
         Path("compare"),
@@ -71,7 +71,7 @@ def comparison(sweep: Sweep, parties: PartiesPlan, plan: NoisePlan) -> Experimen
         sweep,
         CountTask(QUERY),
         Output(Path("out")),
-        {"shared": {"noise_plan": plan}},
+        {model: {"noise_plan": plan} for model in models_with("noise_plan")},
     )
 
 
@@ -177,10 +177,15 @@ class _Held:
 _held = _Held()
 
 
+def mixes(sweep: Sweep) -> bool:
+    """Whether there is a shuffler."""
+    return any(MODELS[model].needs_mixer for model in sweep.models)
+
+
 def promise_of(experiment: Experiment) -> Promise | None:
     """What the shuffler promises: enough for every trial, about however few made-up people; None: there is none."""
     sweep = experiment.sweep
-    if "shuffled" not in sweep.models:
+    if not mixes(sweep):
         return None
     return Promise(sweep.epsilons[0], DEFAULT_DELTA, requests=sweep.trials, minimum_cohort=FEWEST_PEOPLE)
 

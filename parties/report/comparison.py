@@ -16,7 +16,7 @@ from rich.text import Text
 
 from localdp.experiments.comparison import ORDER, Comparison
 from localdp.experiments.panels import Point
-from localdp.oracles.models import MODELS
+from localdp.oracles.models import MODELS, models_with
 from parties.report.fitting import print_fitting
 from parties.report.stories import title_of_comparison
 from parties.report.wording import MISSING, number, slope, with_error_bar
@@ -102,6 +102,7 @@ def _growth(comparison: Comparison, model: str) -> Text:
 
 def _setting(comparison: Comparison) -> str:
     """The parameters that every row shares."""
-    shuffled = f"shuffled: delta = {comparison.delta:g}; " if comparison.of_model("shuffled") else ""
+    mixed = [model for model in models_with("delta") if comparison.of_model(model)]
+    delta = "".join(f"{model}: delta = {comparison.delta:g}; " for model in mixed)
     servers = f"{comparison.servers} share servers, noise plan {comparison.noise_plan}"
-    return f"{shuffled}{servers}, {comparison.transport}"
+    return f"{delta}{servers}, {comparison.transport}"

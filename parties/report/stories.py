@@ -10,7 +10,7 @@ from typing import Any
 
 from localdp.experiments.comparison import ORDER
 from localdp.experiments.panels import Panel, Point
-from localdp.oracles.models import MODELS
+from localdp.oracles.models import MODELS, models_with
 from parties.report.story import Facts, Group, Story, Table
 from parties.report.telling import promise_of
 from parties.report.wording import MISSING, number, slope
@@ -100,8 +100,10 @@ def _asked_of_comparison(data: Mapping[str, Any], models: Iterable[str]) -> Fact
         "asked": "how many people have a bit set, among made-up people",
         "trust models": ", ".join(models),
         "epsilon": f"{data['epsilon']:g} (nats per person and count)",
-        "shuffled": f"delta = {data['delta']:g}",
-        "shared": f"{data['servers']} share servers, noise plan {data['noise_plan']}",
+        **dict.fromkeys(models_with("delta"), f"delta = {data['delta']:g}"),
+        **dict.fromkeys(
+            models_with("noise_plan"), f"{data['servers']} share servers, noise plan {data['noise_plan']}"
+        ),
         "transport": str(data["transport"]),
     }
 

@@ -11,6 +11,7 @@ from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from localdp.experiments.cheating import Cheat, cheating_in_words
+from localdp.oracles.models import MODELS
 from localdp.oracles.shared import default_tier
 from parties.experiments.definition import Faults
 from parties.report.points import AXES, Pool, Spot, values_of
@@ -80,7 +81,8 @@ def asked(plan: Told, pools: Mapping[Spot, Pool], provenance: Mapping[str, Any])
             facts[axis] = ", ".join(f"{value:,.10g}" for value in values) + unit
     for model, options in plan.options.items():
         facts[f"options of {model}"] = ", ".join(f"{name} = {value}" for name, value in options.items())
-    servers = f"{plan.share_servers} share servers" if any(s.model == "shared" for s in pools) else ""
+    sharing = {name for name, row in MODELS.items() if row.needs_share_servers}
+    servers = f"{plan.share_servers} share servers" if sharing & {spot.model for spot in pools} else ""
     budget = "as much as it takes" if plan.budget is None else f"{plan.budget:g} nats"
     return facts | {
         "data": str(provenance["data"]),
@@ -104,9 +106,12 @@ def notes(plan: Told, models: Iterable[str] = ()) -> tuple[str, ...]:
             f"In every trial {cheating} of {plan.parties} parties cheat: {_CHEATS[plan.faults.cheat]}. A prediction "
             "is for honest parties, and no standard error knows of cheaters."
         )
-        tier = str(plan.options.get("shared", {}).get("tier", default_tier(simulated=True)))
-        told += [f"{model}: {cheating_in_words(model, tier)}" for model in models]
+        told += [f"{model}: {cheating_in_words(model, _tier(plan, model))}" for model in models]
     return tuple(told)
+
+
+def _tier(plan: Told, model: str) -> str:
+    return str(plan.options.get(model, {}).get("tier", default_tier(simulated=True)))
 
 
 def promises(cells: Iterable[Mapping[str, Any]]) -> tuple[Promise, ...]:
