@@ -59,7 +59,7 @@ MUTANTS = {
     "randomizers ask": [("localdp.randomizers.one_bit", "localdp.oracles.local")],
     "randomness runs experiments through a new room": [
         ("localdp.randomness.source", ROOM),
-        (ROOM, "localdp.experiments.bounds"),
+        (ROOM, "localdp.experiments.datasets"),
     ],
     "algorithms enter the danger room": [("localdp.algorithms.definition", "localdp.randomness.hazmat")],
     "mechanisms enter the danger room": [("localdp.mechanisms.marginals", "localdp.randomness.hazmat")],
