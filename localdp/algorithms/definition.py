@@ -17,22 +17,28 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self, TypeGuard
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.quick_start import Bounds, oracle_of_arrays
 from localdp.algorithms.tables import Features
-from localdp.domains import BitDomain, Domain, IntegerDomain, RealDomain, Schema
+from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Records, Schema
+from localdp.domains.columns import ColumnArray
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import Cost, StatisticalQueryOracle
 from localdp.oracles.models import DEFAULT_MODEL, ModelName, model_named
 from localdp.oracles.plans import Plan, require_signal
+from localdp.randomness.source import Floats
 
 TARGET = "target"  # the column of labels that a quick start makes
+
+
+Measures = Mapping[str, float]
 
 
 class NotFitted(InvalidParameter):
@@ -84,6 +90,16 @@ class Learner(ABC):
     def _learn(self, oracle: StatisticalQueryOracle) -> None:
         """Ask, and set what was learned; `plan_` first."""
 
+    def measures(self, truth: Self, records: Records) -> Measures:
+        """What was learned, beside what the truth would have taught, on records at hand: for experiments."""
+        return {"score": self._scored(records), "score_of_truth": truth._scored(records)}
+
+    def _scored(self, records: Records) -> float:
+        """What was learned is worth so much on these records."""
+        raise InvalidParameter(
+            f"{type(self).__name__} does not say what it is worth: it needs a method measures"
+        )
+
     def get_params(self, deep: bool = True) -> dict[str, object]:
         """The arguments of the constructor, by name."""
         return {name: getattr(self, name) for name in _arguments(type(self))}
@@ -108,6 +124,20 @@ class Learner(ABC):
         """Refuse to start when the error that `plan_` expects is not below the signal."""
         if getattr(self, "check_signal", True):
             require_signal(signal, error, looks_for, self.plan_)
+
+
+def labels_of(records: Records, target: str) -> ColumnArray:
+    """A column as it is predicted: categories are kept by number and predicted by label."""
+    domain, values = records.schema[target], records.column(target)
+    return np.array(domain.labels)[values] if isinstance(domain, CategoryDomain) else values
+
+
+def measures_of_errors(errors: Floats) -> Measures:
+    """What experiments measure of the errors of several numbers."""
+    return {
+        "root_mean_square_error": float(np.sqrt(np.mean(np.square(errors)))),
+        "largest_error": float(np.abs(errors).max()),
+    }
 
 
 def _is_oracle(candidate: object) -> TypeGuard[StatisticalQueryOracle]:

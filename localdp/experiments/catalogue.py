@@ -18,8 +18,9 @@ reason.  Checked in tests/unit/experiments/test_catalogue.py.
 
 from __future__ import annotations
 
+import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.claim import PrivacyClaim
-from localdp.algorithms.definition import Learner
+from localdp.algorithms.definition import Learner, Measures, measures_of_errors
 from localdp.algorithms.learners.boosting import StumpBooster
 from localdp.algorithms.learners.conjunction import ConjunctionLearner
 from localdp.algorithms.learners.decision_tree import DecisionTree
@@ -37,12 +38,11 @@ from localdp.algorithms.learners.linear_regression import LinearRegression
 from localdp.algorithms.learners.logistic import LogisticRegression
 from localdp.algorithms.learners.naive_bayes import NaiveBayes
 from localdp.algorithms.learners.pca import PCA
-from localdp.algorithms.parity.learner import ParityLearner, bits_of
+from localdp.algorithms.parity.learner import ParityLearner
 from localdp.algorithms.release.iterative import IterativeConstruction
 from localdp.algorithms.release.marginals import MarginalRelease
 from localdp.algorithms.release.ranges import RangeRelease
-from localdp.algorithms.tables import numbers_for_prediction
-from localdp.domains import CategoryDomain, Records, Schema
+from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.experiments.outlook import Outlook, outlook_of
 from localdp.oracles.definition import Answer, Cost, StatisticalQueryOracle, VectorAnswer
@@ -69,7 +69,6 @@ RELEASES: dict[str, type[Learner]] = {
 }
 _OBJECTS = {"update", "distinguisher"}  # parameters that no file can write down
 
-Measures = Mapping[str, float]
 Floats = NDArray[np.float64]
 
 
@@ -134,7 +133,9 @@ class QueryTask:
         """The answer beside the exact one."""
         told = self._answer(oracle)
         measures = (
-            _number(told, truth) if isinstance(told, Answer) else _entries(told.values - truth.values)
+            _number(told, truth)
+            if isinstance(told, Answer)
+            else measures_of_errors(told.values - truth.values)
         )
         return Measured(measures, oracle.cost, oracle.claim, told.reports)
 
@@ -171,10 +172,7 @@ class LearnerTask:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        known = {**LEARNERS, **RELEASES}
-        if self.name not in known:
-            raise InvalidParameter(f"nothing is called {self.name!s:.40}; there are {', '.join(known)}")
-        accepted = parameters_of(known[self.name])
+        accepted = parameters_of(learner_named(self.name))
         for name in self.parameters:
             if name not in accepted:
                 raise InvalidParameter(
@@ -183,7 +181,7 @@ class LearnerTask:
 
     def learner(self, **changed: Any) -> Learner:
         """A fresh one."""
-        kind = {**LEARNERS, **RELEASES}[self.name]
+        kind = learner_named(self.name)
         try:
             return kind(**{**self.parameters, **changed})
         except TypeError as error:
@@ -219,11 +217,11 @@ class LearnerTask:
         """What was learned, beside what the truth would have taught."""
         with _plain_words(self.name):
             learner = self.learner().fit(oracle)
-        return Measured(_learned(learner, truth, records), learner.cost_, learner.claim_, None)
+        return Measured(learner.measures(truth, records), learner.cost_, learner.claim_, None)
 
     def to_data(self) -> dict[str, Any]:
         """As an experiment's file says it, the parameters as text."""
-        kind = "learner" if self.name in LEARNERS else "release"
+        kind = "release" if self.name in RELEASES else "learner"
         return {kind: self.name, "parameters": {name: str(one) for name, one in self.parameters.items()}}
 
 
@@ -239,6 +237,25 @@ class _plain_words:  # noqa: N801
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if isinstance(error, TypeError | AttributeError):
             raise InvalidParameter(f"a parameter of {self._name} is of the wrong type") from error
+
+
+def learner_named(name: str) -> type[Learner]:
+    """A learner or a release of the library, or one of somebody's own: `module:Class`, where Python finds the module."""
+    known = {**LEARNERS, **RELEASES}
+    if name in known:
+        return known[name]
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        raise InvalidParameter(
+            f"nothing is called {name!s:.40}; there are {', '.join(known)}; one's own is module:Class"
+        )
+    try:
+        kind = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidParameter(f"{name!s:.80} cannot be imported: {error!s:.80}") from error
+    if not (isinstance(kind, type) and issubclass(kind, Learner)):
+        raise InvalidParameter(f"{name!s:.80} is no Learner (localdp.algorithms.definition)")
+    return kind
 
 
 def parameters_of(kind: type[Learner]) -> tuple[str, ...]:
@@ -260,55 +277,3 @@ def _number(told: Answer, truth: Answer) -> Measures:
         "count_error": error * truth.people,
         "standard_error": told.standard_error,
     }
-
-
-def _entries(errors: Floats) -> Measures:
-    return {
-        "root_mean_square_error": float(np.sqrt(np.mean(np.square(errors)))),
-        "largest_error": float(np.abs(errors).max()),
-    }
-
-
-def _learned(learner: Learner, truth: Learner, records: Records) -> Measures:
-    match learner, truth:
-        case RangeRelease(), RangeRelease():
-            return _entries(learner.prefix_ - truth.prefix_)
-        case MarginalRelease(), MarginalRelease():
-            return _entries(learner.parities_ - truth.parities_)
-        case IterativeConstruction(), _:
-            exact = ExactOracle(records).answer(list(learner.queries))
-            return _entries(learner.answers_ - np.array([answer.value for answer in exact]))
-    score = _SCORES.get(type(learner), _supervised)
-    return {"score": score(learner, records), "score_of_truth": score(truth, records)}
-
-
-def _supervised(learner: Any, records: Records) -> float:
-    domain, values = records.schema[learner.target], records.column(learner.target)
-    # Categories are kept by number and predicted by label.
-    labels = np.array(domain.labels)[values] if isinstance(domain, CategoryDomain) else values
-    return float(learner.score(records, labels))
-
-
-def _unsupervised(learner: Any, records: Records) -> float:
-    return float(learner.score(records))
-
-
-def _parity_score(learner: Any, records: Records) -> float:
-    names = bits_of(records.schema, learner.features, learner.target)
-    rows = np.column_stack([records.column(name) for name in names])
-    return float(np.mean(learner.predict(rows) == records.column(learner.target)))
-
-
-def _captured(learner: Any, records: Records) -> float:
-    """The part of the variance within the span of the directions found."""
-    values = numbers_for_prediction(records, learner.features_)
-    centred = values - values.mean(axis=0)
-    basis, _ = np.linalg.qr(learner.components_.T)
-    return float(np.square(centred @ basis).sum() / np.square(centred).sum())
-
-
-_SCORES: dict[type, Callable[[Any, Records], float]] = {
-    KMeans: _unsupervised,
-    ParityLearner: _parity_score,
-    PCA: _captured,
-}

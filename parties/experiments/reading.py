@@ -45,11 +45,20 @@ Checked, refusal by refusal, in tests/unit/parties/experiments/test_experiment_r
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
+from localdp.algorithms.definition import Learner
 from localdp.errors import InvalidParameter, InvalidRecord, QueryRefused
-from localdp.experiments.catalogue import LEARNERS, RELEASES, LearnerTask, QueryTask, parameters_of
+from localdp.experiments.catalogue import (
+    LEARNERS,
+    RELEASES,
+    LearnerTask,
+    QueryTask,
+    learner_named,
+    parameters_of,
+)
 from localdp.experiments.cheating import CHEATS
 from localdp.experiments.datasets import MOST_FEATURES, SYNTHETIC
 from localdp.oracles.models import MODELS
@@ -225,16 +234,25 @@ class _Reader:
                     "parameters", "a query has none; they are those of a learner or a release"
                 )
             return QueryTask(text)
-        known = LEARNERS if kind == "learner" else RELEASES
-        if text not in known:
-            raise self._run.wrong(kind, f"no {kind} is called {text:.40}; there are {', '.join(known)}")
-        parameters = self._file.section(("run", "parameters"), parameters_of(known[text]))
+        parameters = self._file.section(("run", "parameters"), parameters_of(self._learner(kind, text)))
         task = LearnerTask(text, parameters)
         try:
             task.learner()
         except InvalidParameter as error:
             raise self._run.wrong("parameters", str(error)) from None
         return task
+
+    def _learner(self, kind: str, name: str) -> type[Learner]:
+        known = LEARNERS if kind == "learner" else RELEASES
+        if ":" not in name and name not in known:
+            raise self._run.wrong(kind, f"no {kind} is called {name:.40}; there are {', '.join(known)}")
+        beside = str(self._file.path.resolve().parent)
+        if ":" in name and beside not in sys.path:
+            sys.path.insert(0, beside)  # one's own: beside the file, or wherever Python finds it
+        try:
+            return learner_named(name)
+        except InvalidParameter as error:
+            raise self._run.wrong(kind, str(error)) from None
 
     def _sweep(self, data: DataSource, parties: PartiesPlan) -> Sweep:
         models = self._run.choices("models", tuple(MODELS))

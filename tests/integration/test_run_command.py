@@ -171,3 +171,41 @@ def test_an_earlier_run_is_not_written_over(tmp_path: Path) -> None:
     assert (told["exit_code"], told["error_code"]) == (2, "invalid_parameter")
     assert "--resume" in told["message"]
     assert (tmp_path / "out" / "results.json").read_bytes() == before
+
+
+OWN = """
+from localdp.algorithms.definition import Learner, features_of
+from localdp.domains import BitDomain
+
+
+class BestBit(Learner):
+    def __init__(self, target="target", check_signal=True):
+        self.target, self.check_signal = target, check_signal
+
+    def _rounds(self):
+        return 1
+
+    def _learn(self, oracle):
+        names = features_of(oracle.schema, None, self.target, (BitDomain,))
+        queries = [f"not parity({name}, {self.target})" for name in names]
+        self.plan_ = oracle.plan(queries)
+        answers = oracle.answer(queries)
+        self.best_ = max(range(len(names)), key=lambda place: answers[place].value)
+
+    def measures(self, truth, records):
+        return {"found": float(self.best_ == truth.best_)}
+"""
+
+
+def test_a_learner_of_ones_own_is_a_file_beside_the_experiment(tmp_path: Path) -> None:
+    (tmp_path / "best_bit.py").write_text(OWN)
+    file = tmp_path / "own.toml"
+    told = '[data]\nset = "conjunction"\n[run]\nlearner = "best_bit:{}"\nmodels = ["exact", "local"]\nepsilon = 30\n'
+    file.write_text(told.format("BestBit") + 'people = 2000\ntrials = 2\n[output]\ndirectory = "out"\n')
+    done = envelope(localdp(tmp_path, "run", str(file), "--json", *SEED))
+    assert done["status"] == "ok", done
+    found = {cell["model"]: cell["measures"]["found"]["mean"] for cell in done["data"]["cells"]}
+    assert found["exact"] == 1.0 and 0.0 <= found["local"] <= 1.0
+    file.write_text(told.format("Nothing"))
+    refused = localdp(tmp_path, "run", str(file))
+    assert refused.returncode != 0 and "own.toml:4: run.learner: best_bit:Nothing" in refused.stderr

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from localdp.algorithms.definition import Learner, features_of
+from localdp.algorithms.definition import Learner, features_of, labels_of
 from localdp.algorithms.tables import Features, records_for_prediction
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
 from localdp.domains.columns import ColumnArray
@@ -55,6 +55,9 @@ class Classifier(Learner):
     def score(self, X: Features, y: ArrayLike) -> float:  # noqa: N803
         """The share of people whose class is predicted right."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    def _scored(self, records: Records) -> float:
+        return self.score(records, labels_of(records, self.target))
 
     def _records(self, X: Features) -> Records:  # noqa: N803
         self._require_fitted("claim_")

@@ -35,7 +35,7 @@ from localdp.algorithms.learners.pca import covariance_of, moments_query, princi
 from localdp.algorithms.learners.scaling import Scaling, bounds_of, called, factor_of
 from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.algorithms.texts import decimal, point
-from localdp.domains import Schema
+from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.estimation.consistency import norm_sub
 from localdp.oracles.definition import StatisticalQueryOracle
@@ -200,6 +200,9 @@ class KMeans(Learner):
     def score(self, X: Features) -> float:  # noqa: N803
         """Minus the mean squared distance to the nearest centre."""
         return -float(self._distances(X).min(axis=1).mean())
+
+    def _scored(self, records: Records) -> float:
+        return self.score(records)
 
     def _distances(self, X: Features) -> Floats:  # noqa: N803
         self._require_fitted("cluster_centers_")

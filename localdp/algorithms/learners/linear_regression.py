@@ -29,12 +29,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from localdp.algorithms.definition import TARGET, Learner, features_of
+from localdp.algorithms.definition import TARGET, Learner, features_of, labels_of
 from localdp.algorithms.learners.noisy_moments import Regressors, mean_weight, shortened, symmetric
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
 from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.algorithms.texts import decimal
-from localdp.domains import Schema
+from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.plans import Plan
@@ -151,6 +151,9 @@ class LinearRegression(Learner):
         target = np.asarray(y, np.float64)
         residual = np.square(target - self.predict(X)).mean()
         return float(1 - residual / np.square(target - target.mean()).mean())
+
+    def _scored(self, records: Records) -> float:
+        return self.score(records, labels_of(records, self.target))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

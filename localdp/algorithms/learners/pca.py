@@ -23,6 +23,7 @@ from localdp.algorithms.learners.noisy_moments import mean_weight, symmetric, wi
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
 from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.algorithms.texts import decimal
+from localdp.domains import Records
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle, VectorAnswer
 from localdp.randomizers.definition import Floats
@@ -91,6 +92,13 @@ class PCA(Learner):
         self._require_fitted("components_")
         features: Floats = np.asarray(along, np.float64) @ self.components_ + self.mean_
         return features
+
+    def _scored(self, records: Records) -> float:
+        """The part of the variance within the span of the directions found."""
+        values = numbers_for_prediction(records, self.features_)
+        centred = values - values.mean(axis=0)
+        basis, _ = np.linalg.qr(self.components_.T)
+        return float(np.square(centred @ basis).sum() / np.square(centred).sum())
 
 
 def moments_query(scaling: Scaling, centred: bool) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.algorithms.definition import TARGET, Learner, features_of
-from localdp.domains import BitDomain, Schema
+from localdp.domains import BitDomain, Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.randomizers.parts.walsh import parity
@@ -65,6 +65,10 @@ class ParityLearner(Learner):
         """The parity of rows of bits, in the order of `features_`."""
         self._require_fitted("mask_")
         return parity_of(np.asarray(features, np.bool_), self.mask_)
+
+    def _scored(self, records: Records) -> float:
+        rows = np.column_stack([records.column(name) for name in self.features_])
+        return float(np.mean(self.predict(rows) == records.column(self.target)))
 
 
 def parity_of(rows: NDArray[np.bool_], mask: int) -> NDArray[np.bool_]:

@@ -27,7 +27,7 @@ from typing import Self
 
 import numpy as np
 
-from localdp.algorithms.definition import Learner
+from localdp.algorithms.definition import Learner, Measures, measures_of_errors
 from localdp.algorithms.release.curators import IterationBudget, Mistake, SelectingCurator, Side
 from localdp.algorithms.release.distinguishers import Distinguisher, ExponentialMechanism
 from localdp.algorithms.release.synthetic import Distribution, rows_of
@@ -36,6 +36,7 @@ from localdp.algorithms.release.updates import DatabaseUpdate, Guess, Multiplica
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import Cost, StatisticalQueryOracle
+from localdp.oracles.exact import ExactOracle
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.queries.asked import MOST_QUERIES_IN_A_ROUND
 from localdp.randomness.source import Floats, RandomSource
@@ -190,3 +191,8 @@ class IterativeConstruction(Learner):
             "the furthest query", 1, how, curator.people, max(selected, measured), certain=True
         )
         return Plan("curator", (row,), curator.people, curator.epsilon)
+
+    def measures(self, truth: Self, records: Records) -> Measures:
+        """The errors of what is released."""
+        exact = ExactOracle(records).answer(list(self.queries))
+        return measures_of_errors(self.answers_ - np.array([answer.value for answer in exact]))

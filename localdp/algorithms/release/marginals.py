@@ -26,14 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.algorithms.definition import Learner
+from localdp.algorithms.definition import Learner, Measures, measures_of_errors
 from localdp.algorithms.release.synthetic import Distribution
 from localdp.algorithms.release.universe import Columns, Universe
+from localdp.domains import Records
 from localdp.errors import InvalidParameter
 from localdp.estimation.multiplicative_weights import fit_least_squares, fit_worst_first
 from localdp.estimation.sign_transform import sign_transform
@@ -184,6 +185,10 @@ class MarginalRelease(Learner):
                 own = np.clip(self.marginal(attribute.name).values, 0.02 / attribute.size, 1.0)
             masses = np.multiply.outer(masses, own / own.sum()).ravel()
         return masses
+
+    def measures(self, truth: Self, records: Records) -> Measures:
+        """The errors of what is released."""
+        return measures_of_errors(self.parities_ - truth.parities_)
 
 
 def _bits(universe: Universe, places: Sequence[int]) -> list[int]:

@@ -25,12 +25,13 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from statistics import NormalDist
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from localdp.algorithms.definition import Learner
-from localdp.domains import IntegerDomain, RealDomain, Schema
+from localdp.algorithms.definition import Learner, Measures, measures_of_errors
+from localdp.domains import IntegerDomain, RealDomain, Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.estimation.consistency import norm_sub
 from localdp.estimation.isotonic import monotone_cdf
@@ -209,6 +210,10 @@ class RangeRelease(Learner):
             raise InvalidParameter("the ends of ranges are numbers")
         middles = (self.edges_[1:] + self.edges_[:-1]) / 2
         return np.searchsorted(middles, values, side="left")
+
+    def measures(self, truth: Self, records: Records) -> Measures:
+        """The errors of what is released."""
+        return measures_of_errors(self.prefix_ - truth.prefix_)
 
 
 def _tree_of(plan: Plan, branching: int) -> LevelTree:
