@@ -8,11 +8,11 @@ import socket
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from localdp.cohorts import LARGEST_INDEX
 from localdp.errors import InvalidParameter
 from parties.coordinator import Peer
+from parties.durable import Data
 
 _SOON_SECONDS = 1.0
 _LARGEST_FILE = 1 << 20  # characters; 2,000 parties take less
@@ -34,7 +34,7 @@ class State:
         default_factory=dict
     )  # of agents: how many each has, where somebody says so
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> Data:
         """Plain data."""
         return {
             "agents": [asdict(peer) | self._people(peer) for peer in self.agents],
@@ -102,7 +102,7 @@ def forget_state(state: State, path: Path) -> None:
             path.unlink()
 
 
-def _people(data: list[dict[str, Any]]) -> dict[str, int]:
+def _people(data: list[Data]) -> dict[str, int]:
     """How many people parties have, where the file says so."""
     said = {str(entry["name"]): entry["people"] for entry in data if "people" in entry}
     if any(type(count) is not int or not 1 <= count <= LARGEST_INDEX for count in said.values()):

@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault
 from parties.agent.ledger import SqliteLedger
 from parties.coordinator import Peer, RemoteParties
+from parties.durable import Data
 from parties.shares.storage import SqliteStorage
 
 HOST = "127.0.0.1"
@@ -120,7 +120,7 @@ def names_in(role: Role) -> list[str]:
 
 def role_from_line(line: str) -> Role:
     """The role that a line describes."""
-    data: dict[str, Any] = json.loads(line)
+    data: Data = json.loads(line)
     kinds: dict[str, type[AgentRole] | type[ShareServerRole] | type[ShufflerRole]] = {
         "agent": AgentRole,
         "share-server": ShareServerRole,
@@ -137,7 +137,7 @@ def role_from_line(line: str) -> Role:
 def save_records(records: Records, path: Path) -> None:
     """Schema and columns in one file that only the owner can read."""
     schema = np.frombuffer(json.dumps(records.schema.to_data()).encode(), dtype=np.uint8)
-    columns: dict[str, Any] = {f"column_{name}": records.column(name) for name in records.schema.names}
+    columns: Data = {f"column_{name}": records.column(name) for name in records.schema.names}
     path.touch(mode=0o600)
     with path.open("wb") as file:
         np.savez(file, schema=schema, **columns)

@@ -14,10 +14,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 
+from parties.durable import Data
 from parties.experiments.cells import Block, BlockResult, Cell
 from parties.experiments.definition import Experiment
 from parties.experiments.running import Done
@@ -97,7 +97,7 @@ def _measured(cell: CellView) -> str:
     return f"{name} {estimate(cell.estimate.value, cell.error_bar)}"
 
 
-def progress_data(view: SweepView, seconds_left: float | None) -> dict[str, Any]:
+def progress_data(view: SweepView, seconds_left: float | None) -> Data:
     """The same for a machine, with the cell whole."""
     return {
         "trials": view.done,
@@ -108,7 +108,7 @@ def progress_data(view: SweepView, seconds_left: float | None) -> dict[str, Any]
     }
 
 
-def _cell_data(view: SweepView, cell: CellView) -> dict[str, Any]:
+def _cell_data(view: SweepView, cell: CellView) -> Data:
     return {
         "model": cell.cell.model,
         "epsilon": float(cell.cell.epsilon),

@@ -22,10 +22,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from localdp.errors import LocalDpError
 from localdp.oracles.definition import Answer
+from parties.durable import Data
 from parties.federated.events import Event, Events
 from parties.status import reason
 from parties.view.rounds import Note, note_of, note_of_event
@@ -136,7 +136,7 @@ def journal_rounds(events: Events, path: Path | None, parties: int) -> Callable[
     return events.subscribe(NamedRounds(parties, lambda note: append(path, note)))
 
 
-def released(answer: Answer) -> dict[str, Any]:
+def released(answer: Answer) -> Data:
     """What a note says of an answer."""
     return {
         "people": answer.people,

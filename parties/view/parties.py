@@ -11,10 +11,9 @@ Checked in tests/unit/parties/view/test_view_rounds.py and, on a pseudo-terminal
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from rich.console import Console
 
@@ -62,7 +61,7 @@ class PartiesShown:
         elif self._kind == "lines" and note.kind != "round started":
             print_line(self._console, round_line(note, self.view))
 
-    def _say(self, line: str, event: str, data: dict[str, Any]) -> None:
+    def _say(self, line: str, event: str, data: Mapping[str, object]) -> None:
         if self._kind == "json":
             print_event(self._console, event, data)
         elif self._kind == "lines":

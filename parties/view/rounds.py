@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from parties.durable import Data
 from parties.federated.events import Event
 from parties.view.words import LONGEST_TEXT, one_line
 
@@ -44,12 +45,12 @@ class Note:
     reason: str = ""  # why it failed
     missing: Mapping[str, int] = field(default_factory=dict)  # people, by reason
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> Data:
         """Plain data, without what is not known."""
         return {name: value for name, value in asdict(self).items() if value not in (None, "", {})}
 
 
-def note_of(data: Any) -> Note | None:
+def note_of(data: object) -> Note | None:
     """The note that some data are; None if they are anything else."""
     if not isinstance(data, dict) or data.get("kind") not in KINDS:
         return None
@@ -63,7 +64,7 @@ def note_of(data: Any) -> Note | None:
         return None
     if not all(value is None or _is_real(value) for value in reals.values()):
         return None
-    facts: dict[str, Any] = {name: one_line(text) for name, text in texts.items()}
+    facts: Data = {name: one_line(text) for name, text in texts.items()}
     facts |= numbers | {name: None if value is None else float(value) for name, value in reals.items()}
     return Note(data["kind"], **facts, missing={one_line(why): count for why, count in missing.items()})
 
@@ -93,7 +94,7 @@ def note_of_event(event: Event, name: str, parties: int) -> Note | None:
     )
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return type(value) is int and 0 <= value <= _LARGEST_NUMBER
 
 
@@ -101,7 +102,7 @@ def _is_real(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) <= _LARGEST_NUMBER  # which infinities and NaN are not
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     if not isinstance(value, dict) or len(value) > _MOST_REASONS:
         return False
     return all(isinstance(why, str) and _is_whole(count) for why, count in value.items())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json as json_text
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Literal
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -46,7 +46,7 @@ def print_line(console: Console, text: str) -> None:
     console.print(text, soft_wrap=True, markup=False, highlight=False)
 
 
-def print_event(console: Console, event: str, data: Mapping[str, Any]) -> None:
+def print_event(console: Console, event: str, data: Mapping[str, object]) -> None:
     """One line of JSON."""
     line = json_text.dumps({"schema_version": SCHEMA_VERSION, "event": event, **data}, allow_nan=False)
     console.file.write(line + "\n")
