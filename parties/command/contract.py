@@ -7,11 +7,12 @@ Exit code 0 if every clause holds, 1 if one does not or could not be checked; th
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parties.command.arguments import JsonOption
+from parties.durable import Data
 
 if TYPE_CHECKING:
     from parties.contract.run import ContractOutcome
@@ -47,7 +48,7 @@ def contract(
             raise typer.Exit(int(ExitCode.FAILED))
 
 
-def envelope_of(outcome: ContractOutcome) -> dict[str, Any]:
+def envelope_of(outcome: ContractOutcome) -> Data:
     """An envelope with the findings, of a failure if a clause does not hold."""
     from parties.command.output import ExitCode, envelope_ok
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parties.command.arguments import JsonOption
+from parties.durable import Data
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +48,7 @@ def failing(findings: Sequence[Finding]) -> list[str]:
     return [finding.check for finding in findings if finding.verdict == "fails"]
 
 
-def envelope_of(findings: Sequence[Finding]) -> dict[str, Any]:
+def envelope_of(findings: Sequence[Finding]) -> Data:
     """An envelope with the findings, of a failure if something keeps localdp from working."""
     from parties.command.output import ExitCode, envelope_ok
 

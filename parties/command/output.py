@@ -33,6 +33,7 @@ from rich.text import Text
 
 from localdp import errors
 from parties.command.signals import insistent_interruptions
+from parties.durable import Data
 
 SCHEMA_VERSION = 1
 DEBUG_VARIABLE = "LOCALDP_DEBUG"
@@ -187,12 +188,12 @@ def message_of(error: BaseException) -> str:
     return _one_line(str(error)) or type(error).__name__
 
 
-def envelope_ok(data: Any) -> dict[str, Any]:
+def envelope_ok(data: object) -> Data:
     """The envelope of a result."""
     return {"schema_version": SCHEMA_VERSION, "status": "ok", "exit_code": int(ExitCode.OK), "data": data}
 
 
-def envelope_error(error: BaseException) -> dict[str, Any]:
+def envelope_error(error: BaseException) -> Data:
     """The envelope of a failure."""
     outcome = outcome_of(error)
     return {
@@ -205,13 +206,13 @@ def envelope_error(error: BaseException) -> dict[str, Any]:
     }
 
 
-def print_envelope(envelope: dict[str, Any]) -> None:
+def print_envelope(envelope: Data) -> None:
     """One JSON document on stdout, in ASCII so that no terminal's encoding can break it."""
     sys.stdout.write(json_text.dumps(envelope, allow_nan=False) + "\n")
     sys.stdout.flush()
 
 
-def print_ok(data: Any) -> None:
+def print_ok(data: object) -> None:
     """The result of a command that was asked for --json."""
     print_envelope(envelope_ok(data))
 

@@ -7,11 +7,12 @@ Checked in tests/unit/parties/command/test_shared.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parties.command.arguments import JsonOption
+from parties.durable import Data
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -60,7 +61,7 @@ class _Explained:
     noise: ServerNoise
     coalitions: list[Coalition]
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> Data:
         total = self.noise.total
         return {
             "plan": self.noise.plan.value,
@@ -92,7 +93,7 @@ class _Question:
     sensitivity: int
     length: int
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> Data:
         return {
             "epsilon": float(self.epsilon),
             "servers": self.servers,
