@@ -14,13 +14,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Records, Schema
+from localdp.domains.columns import ColumnArray
 from localdp.errors import InvalidParameter
 
 TARGET = "target"
-Column = tuple[Domain, NDArray[Any]]
+Column = tuple[Domain, ColumnArray]
 
 
 def bundled(name: str) -> Records:
@@ -34,18 +34,18 @@ def _round_number(value: float) -> float:
     return next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= value)
 
 
-def _real(values: NDArray[Any]) -> Column:
+def _real(values: ColumnArray) -> Column:
     numbers = np.asarray(values, np.float64)
     low = -_round_number(-float(numbers.min())) if numbers.min() < 0 else 0.0
     high = _round_number(float(numbers.max())) if numbers.max() > 0 else 1.0
     return RealDomain(low, high), numbers
 
 
-def _integer(values: NDArray[Any], high: int) -> Column:
+def _integer(values: ColumnArray, high: int) -> Column:
     return IntegerDomain(0, high), np.asarray(values, np.int64)
 
 
-def _labels(values: NDArray[Any], labels: list[str]) -> Column:
+def _labels(values: ColumnArray, labels: list[str]) -> Column:
     return CategoryDomain(tuple(labels)), np.asarray(values, np.int64)
 
 

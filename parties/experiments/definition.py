@@ -9,13 +9,14 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Schema
 from localdp.experiments.catalogue import LearnerTask, QueryTask
 from localdp.experiments.cheating import Cheat
 from parties.agent.declared import Declared
+from parties.durable import Data
 
 FORMATS = ("json", "parquet")
 Transport = Literal["in-process", "processes"]  # where parties and share servers are
@@ -108,7 +109,7 @@ class Experiment:
     sweep: Sweep
     task: QueryTask | LearnerTask
     output: Output
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of each model
+    options: Mapping[str, Data] = field(default_factory=dict)  # of each model
 
     @property
     def digest(self) -> str:

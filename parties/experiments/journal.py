@@ -18,10 +18,9 @@ import re
 import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from localdp.errors import InvalidParameter, StorageFailed
-from parties.durable import sync_directory
+from parties.durable import Data, sync_directory
 from parties.experiments.cells import BlockResult
 
 FILE = "journal.jsonl"
@@ -92,7 +91,7 @@ class Journal:
             )
         return found, blocks
 
-    def _write(self, body: dict[str, Any]) -> None:
+    def _write(self, body: Data) -> None:
         text = json.dumps(body, allow_nan=False, separators=(",", ":"))
         line = f"{zlib.crc32(text.encode()):08x} {text}\n".encode()
         try:
@@ -109,9 +108,9 @@ def _write_all(file: int, line: bytes) -> None:
         line = line[os.write(file, line) :]
 
 
-def _whole_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
+def _whole_lines(path: Path) -> tuple[list[Data], int]:
     """The lines that were written whole, and how many bytes they take."""
-    lines: list[dict[str, Any]] = []
+    lines: list[Data] = []
     whole = 0
     data = path.read_bytes()
     while (end := data.find(b"\n", whole)) >= 0:
@@ -125,12 +124,12 @@ def _whole_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
     return lines, whole
 
 
-def _body(line: bytes) -> dict[str, Any] | None:
+def _body(line: bytes) -> Data | None:
     checksum, _, text = line.partition(b" ")
     try:
         if int(checksum, 16) != zlib.crc32(text):
             return None
-        body: dict[str, Any] = json.loads(text)
+        body: Data = json.loads(text)
         return body
     except ValueError:
         return None

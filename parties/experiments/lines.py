@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from localdp.errors import InvalidParameter
+from parties.durable import Data
 
 LARGEST_FILE_BYTES = 1 << 20
 _SECTION = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(#.*)?$")
@@ -64,7 +64,7 @@ class TomlFile:
         self.text = _read(path)
         self._lines = lines_of(self.text)
         try:
-            self.table: dict[str, Any] = tomllib.loads(self.text)
+            self.table: Data = tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
             matched = _AT_LINE.search(str(error))
             line = matched[1] if matched and matched[1] else len(self.text.splitlines())
@@ -84,9 +84,9 @@ class TomlFile:
         """What is wrong with a key, in one line."""
         return InvalidParameter(f"{self.path}:{self.line(*key)}: {'.'.join(key)}: {reason}")
 
-    def section(self, key: Key, known: Sequence[str], required: bool = False) -> Mapping[str, Any]:
+    def section(self, key: Key, known: Sequence[str], required: bool = False) -> Data:
         """A section, of which every key is known; empty where there is none."""
-        table: Any = self.table
+        table: object = self.table
         for part in key:
             table = table.get(part, {}) if isinstance(table, dict) else table
         if not isinstance(table, dict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from localdp.accounting.epsilon import Epsilon
@@ -19,7 +19,7 @@ class Section:
     def __init__(self, file: TomlFile, key: Key, known: Sequence[str], required: bool = False) -> None:
         self._file = file
         self._key = key
-        self._table: Mapping[str, Any] = file.section(key, known, required)
+        self._table = file.section(key, known, required)
 
     def __contains__(self, name: str) -> bool:
         return name in self._table
@@ -72,7 +72,7 @@ class Section:
         """Some of the known words, each once."""
         return self._several(name, lambda value: self._choice(name, value, among))
 
-    def _several(self, name: str, checked: Callable[[Any], _Value]) -> tuple[_Value, ...] | None:
+    def _several(self, name: str, checked: Callable[[object], _Value]) -> tuple[_Value, ...] | None:
         if name not in self:
             return None
         value = self.raw(name)
@@ -91,7 +91,7 @@ class Section:
             raise self.wrong(name, f"a whole number from {low} to {high}")
         return int(value)
 
-    def _epsilon(self, name: str, value: Any) -> Epsilon:
+    def _epsilon(self, name: str, value: object) -> Epsilon:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise self.wrong(name, "a number of nats, such as 1 or 0.5")
         try:
@@ -99,7 +99,7 @@ class Section:
         except InvalidParameter as error:
             raise self.wrong(name, str(error)) from None
 
-    def _choice(self, name: str, value: Any, among: Sequence[str]) -> str:
+    def _choice(self, name: str, value: object, among: Sequence[str]) -> str:
         if value not in among:
             raise self.wrong(name, f"{value!s:.40} is none of {', '.join(among)}")
         return str(value)
