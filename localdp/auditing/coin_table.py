@@ -23,16 +23,25 @@ from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
 from localdp.party import epoch, party
 from localdp.randomizers import memoised
 from localdp.randomness.enumerating import enumerate_law
-from localdp.randomness.source import WORD_RANGE, Bits, IntegerLaw, Integers, RandomSource, Words
+from localdp.randomness.source import (
+    WORD_RANGE,
+    Bits,
+    IntegerLaw,
+    Integers,
+    RandomSource,
+    RawWord,
+    Width,
+    Words,
+)
 from localdp.randomness.stream import checked_thresholds
 
 MOST_PATHS = 1 << 12
@@ -101,7 +110,7 @@ class TabledSource:
     def __init__(self, table: CoinTable, key: bytes, lanes: Lanes) -> None:
         self._table, self._key, self._lanes, self._calls = table, key, lanes, 0
 
-    def raw(self, dtype: DTypeLike, count: int) -> NDArray[Any]:
+    def raw(self, dtype: Width[RawWord], count: int) -> NDArray[RawWord]:
         """Bytes, or one of `WORDS`; words of other widths are refused."""
         kind = np.dtype(dtype)
         if kind == np.uint8:

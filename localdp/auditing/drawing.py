@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
-from localdp.randomizers.definition import Reports, Values
+from localdp.randomizers.definition import LocalRandomizer, Reports, Values
 from localdp.randomizers.input_kinds import Input
 from localdp.randomness.source import (
     WORD_RANGE,
@@ -90,13 +90,15 @@ class FixedSeedSource:
         return self._source.raw(dtype, count)
 
 
-def values_of(randomizer: Any, value: Input, count: int = 1) -> Values:
+def values_of(randomizer: LocalRandomizer, value: Input, count: int = 1) -> Values:
     """One input, for so many people; the number of a vector becomes the vector, if the randomizer numbers them."""
     entry = randomizer.vector(value) if isinstance(value, int) and hasattr(randomizer, "vector") else value
     return np.repeat(np.array([entry], np.int64), count, axis=0)
 
 
-def packed_report(randomizer: Any, value: Input, source: RandomSource, seed: int | None = None) -> bytes:
+def packed_report(
+    randomizer: LocalRandomizer, value: Input, source: RandomSource, seed: int | None = None
+) -> bytes:
     """One report about the input, as it would travel."""
     drawn_from = source if seed is None else FixedSeedSource(source, seed)
     packed: bytes = randomizer.pack(randomizer.randomize(values_of(randomizer, value), drawn_from))
@@ -104,7 +106,7 @@ def packed_report(randomizer: Any, value: Input, source: RandomSource, seed: int
 
 
 def received_reports(
-    randomizer: Any, value: Input, count: int, source: RandomSource, seed: int | None = None
+    randomizer: LocalRandomizer, value: Input, count: int, source: RandomSource, seed: int | None = None
 ) -> Reports:
     """So many independent reports about the input, as the aggregator has them after unpacking."""
     drawn_from = source if seed is None else FixedSeedSource(source, seed)
@@ -113,7 +115,7 @@ def received_reports(
     return received
 
 
-def counted_paths(randomizer: Any, value: Input) -> tuple[int, bool]:
+def counted_paths(randomizer: LocalRandomizer, value: Input) -> tuple[int, bool]:
     """How many paths one report about the input has, and whether it carries a public seed (held fixed if so)."""
     source = CountingSource()
     packed = packed_report(randomizer, value, source)
@@ -122,7 +124,7 @@ def counted_paths(randomizer: Any, value: Input) -> tuple[int, bool]:
     return source.paths, source.words
 
 
-def report_key(report: Any) -> Hashable:
+def report_key(report: Reports | np.generic) -> Hashable:
     """One report as the laws name it: an integer, or a tuple of integers."""
     if isinstance(report, np.void):
         parts = [np.ravel(report[name]) for name in report.dtype.names or ()]
@@ -131,7 +133,7 @@ def report_key(report: Any) -> Hashable:
     return int(array) if array.ndim == 0 else tuple(int(part) for part in array.ravel())
 
 
-def stated_law(randomizer: Any, value: Input, seed: int | None) -> Law | None:
+def stated_law(randomizer: LocalRandomizer, value: Input, seed: int | None) -> Law | None:
     """The law that the randomizer states for the report, given the seed if there is one; None if it states none."""
     public_bits = 0 if seed is None else 64
     if randomizer.report_bits - public_bits > _LARGEST_LAW_BITS:
@@ -156,6 +158,6 @@ def _law(randomizer: Any, value: Input, seed: int | None) -> Law | None:
     return law
 
 
-def ends(randomizer: Any) -> tuple[Input, ...]:
+def ends(randomizer: LocalRandomizer) -> tuple[Input, ...]:
     """A few inputs of many: the first two and the last."""
     return tuple(dict.fromkeys((0, 1, randomizer.inputs - 1)))

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -34,6 +33,7 @@ from localdp.auditing.drawing import (
 )
 from localdp.auditing.result import Audit
 from localdp.errors import InvalidParameter, MalformedReport
+from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomizers.input_kinds import Input
 from localdp.randomness.enumerating import enumerate_law
 from localdp.randomness.source import RandomSource
@@ -45,7 +45,7 @@ _IMPOSSIBLE = None  # the ratio of a mass to none
 Worst = tuple[Fraction | None, tuple[Input, Input]]
 
 
-def exact_audit(randomizer: Any, inputs: Sequence[Input] | None = None) -> Audit:
+def exact_audit(randomizer: LocalRandomizer, inputs: Sequence[Input] | None = None) -> Audit:
     """Follow every coin of a small randomizer, for these inputs, or for all of them.
 
     An input is a number, or a vector for a randomizer of vectors.  Refused if there are more than `MOST_PATHS` paths.
@@ -77,7 +77,7 @@ def exact_audit(randomizer: Any, inputs: Sequence[Input] | None = None) -> Audit
 
 
 def _followed(
-    randomizer: Any, tried: Sequence[Input], seeds: tuple[int | None, ...]
+    randomizer: LocalRandomizer, tried: Sequence[Input], seeds: tuple[int | None, ...]
 ) -> tuple[Worst, list[str]]:
     """The largest ratio over all inputs and seeds, and what else is wrong."""
     worst: Worst = (Fraction(1), (tried[0], tried[1]))
@@ -89,7 +89,7 @@ def _followed(
     return worst, faults
 
 
-def planned(randomizer: Any, tried: Sequence[Input]) -> tuple[int, tuple[int | None, ...]]:
+def planned(randomizer: LocalRandomizer, tried: Sequence[Input]) -> tuple[int, tuple[int | None, ...]]:
     """How many paths an exact audit of these inputs follows, and under which public seeds."""
     counted = [counted_paths(randomizer, value) for value in tried]
     seeds = PUBLIC_SEEDS if any(seeded for _, seeded in counted) else (None,)
@@ -114,11 +114,13 @@ def larger(one: Worst, other: Worst) -> Worst:
     return other
 
 
-def _wire_law(randomizer: Any, value: Input, seed: int | None) -> dict[bytes, Fraction]:
+def _wire_law(randomizer: LocalRandomizer, value: Input, seed: int | None) -> dict[bytes, Fraction]:
     return enumerate_law(lambda source: packed_report(randomizer, value, source, seed))
 
 
-def _faults(randomizer: Any, laws: dict[Input, dict[bytes, Fraction]], seed: int | None) -> list[str]:
+def _faults(
+    randomizer: LocalRandomizer, laws: dict[Input, dict[bytes, Fraction]], seed: int | None
+) -> list[str]:
     faults = []
     for value, law in laws.items():
         if sum(law.values()) != 1:
@@ -136,7 +138,7 @@ def _faults(randomizer: Any, laws: dict[Input, dict[bytes, Fraction]], seed: int
     return faults
 
 
-def _independent(randomizer: Any, tried: Sequence[Input], seed: int | None) -> bool:
+def _independent(randomizer: LocalRandomizer, tried: Sequence[Input], seed: int | None) -> bool:
     """Whether the joint law of two people's reports is the product of their laws."""
     pair = tried[:2]
     values = np.concatenate([values_of(randomizer, value) for value in pair])
@@ -149,7 +151,9 @@ def _independent(randomizer: Any, tried: Sequence[Input], seed: int | None) -> b
     return enumerate_law(both) == {(a, b): p * q for a, p in first.items() for b, q in second.items()}
 
 
-def _extent(randomizer: Any, tried: Sequence[Input], seeds: tuple[int | None, ...]) -> list[str]:
+def _extent(
+    randomizer: LocalRandomizer, tried: Sequence[Input], seeds: tuple[int | None, ...]
+) -> list[str]:
     """Where the audit looked, if not everywhere."""
     notes = [f"{len(tried)} of {randomizer.inputs:,} inputs"] if len(tried) < randomizer.inputs else []
     return notes if seeds == (None,) else [*notes, f"given each of {len(seeds)} public seeds"]

@@ -37,6 +37,7 @@ from localdp.domains import Ownership
 from localdp.errors import InvalidParameter, RequestExpired
 from localdp.party.party import Party, Request
 from localdp.party.policy import Policy
+from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomizers.input_kinds import FingerprintInput, Input
 from localdp.randomizers.memoised import is_memoised
 
@@ -72,7 +73,7 @@ class Answers:
 
 
 def history_audit(
-    randomizer: Any, histories: Sequence[History], schedule: Schedule | None = None
+    randomizer: LocalRandomizer, histories: Sequence[History], schedule: Schedule | None = None
 ) -> HistoryAudit:
     """The largest loss between any two of these histories of the first person's records, against what was booked."""
     answered = [answers_of(randomizer, history, schedule or Schedule()) for history in histories]
@@ -106,7 +107,7 @@ def _followed(answered: Sequence[Answers]) -> tuple[list[list[int]], list[list[L
     return groups, laws
 
 
-def change_audit(randomizer: Any, tried: Sequence[Input] | None = None) -> HistoryAudit | None:
+def change_audit(randomizer: LocalRandomizer, tried: Sequence[Input] | None = None) -> HistoryAudit | None:
     """One request in each of two epochs (of memoised randomizers: any number), over all histories of two inputs.
 
     None if there are too many coins to follow.
@@ -120,12 +121,13 @@ def change_audit(randomizer: Any, tried: Sequence[Input] | None = None) -> Histo
     return replace(history_audit(bare, histories_of(*pair)), any_number=bare is not randomizer)
 
 
-def permanent_of(randomizer: Any) -> Any:
+def permanent_of(randomizer: LocalRandomizer) -> LocalRandomizer:
     """A memoised randomizer whose reports are its permanent answers: what any number of them comes to."""
     if not is_memoised(randomizer):
         return randomizer
     bare = type("PermanentAnswers", (type(randomizer),), {"renew": lambda _, answers, __: answers})
-    return cast(Any, bare).from_parameters(randomizer.parameters)
+    permanent: LocalRandomizer = cast(Any, bare).from_parameters(randomizer.parameters)
+    return permanent
 
 
 def histories_of(one: Input, other: Input, epochs: int = 2) -> tuple[History, ...]:
@@ -133,7 +135,7 @@ def histories_of(one: Input, other: Input, epochs: int = 2) -> tuple[History, ..
     return tuple(tuple((held,) for held in path) for path in product((one, other), repeat=epochs))
 
 
-def best_told(randomizer: Any, tried: Sequence[Input]) -> tuple[Input, Input]:
+def best_told(randomizer: LocalRandomizer, tried: Sequence[Input]) -> tuple[Input, Input]:
     """The two inputs whose first reports differ most."""
     schedule = Schedule(((1,),))
     laws = {}
@@ -143,7 +145,7 @@ def best_told(randomizer: Any, tried: Sequence[Input]) -> tuple[Input, Input]:
     return largest_ratio(laws)[1]
 
 
-def answers_of(randomizer: Any, history: History, schedule: Schedule) -> Answers:
+def answers_of(randomizer: LocalRandomizer, history: History, schedule: Schedule) -> Answers:
     """Ask a real party, and keep what draws its answers."""
     asked, everybody = asked_of(randomizer), len(history[0])
     ownership = None

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ class Asked:
     scale: float = 1.0  # what an input is divided by
     digits: bool = False  # an input is written in bits, one column each
 
-    def records(self, randomizer: Any, rows: Sequence[Input]) -> Records:
+    def records(self, randomizer: LocalRandomizer, rows: Sequence[Input]) -> Records:
         """One record for each of these inputs."""
         values = np.concatenate([values_of(randomizer, row) for row in rows]).reshape(len(rows), -1)
         if self.digits:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isinf
-from typing import Any, Literal
+from typing import Literal
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.randomizers.input_kinds import Input
@@ -33,7 +33,7 @@ class HistoryAudit:
         """Whether more was lost than booked, or epochs are not independent."""
         return self.rounded is None or self.rounded > self.booked or self.epochs_share_coins
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, object]:
         """Everything, as plain data; an infinite epsilon is None."""
         infinite = isinf(self.measured)
         return {
@@ -94,7 +94,7 @@ class Audit:
         """Measured over claimed: 1 if the claim is not larger than need be."""
         return self.measured / float(self.claimed)
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, object]:
         """Everything, as plain data; an infinite epsilon is None."""
         infinite = isinf(self.measured)
         return {

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from localdp.auditing.events import Event, found_events
 from localdp.auditing.result import Audit
 from localdp.errors import InvalidParameter
 from localdp.estimation.intervals import epsilon_lower_bound
+from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomizers.input_kinds import Input
 from localdp.randomizers.parts.inputs import require_between
 from localdp.randomness.source import RandomSource
@@ -42,7 +42,7 @@ Found = tuple[float, Event | None, tuple[Input, Input], int | None]  # bound, ev
 
 
 def sampled_audit(
-    randomizer: Any,
+    randomizer: LocalRandomizer,
     trials: int,
     confidence: float,
     source: RandomSource,
@@ -80,7 +80,7 @@ def sampled_audit(
     )
 
 
-def _seeds(randomizer: Any, value: Input) -> tuple[int | None, ...]:
+def _seeds(randomizer: LocalRandomizer, value: Input) -> tuple[int | None, ...]:
     """Public seeds to hold fixed, if the randomizer sends one."""
     try:
         _, seeded = counted_paths(randomizer, value)
@@ -90,7 +90,7 @@ def _seeds(randomizer: Any, value: Input) -> tuple[int | None, ...]:
 
 
 def _explored(
-    randomizer: Any,
+    randomizer: LocalRandomizer,
     tried: Sequence[Input],
     trials: int,
     confidence: float,
@@ -109,7 +109,7 @@ def _explored(
 
 
 def _tested(
-    randomizer: Any, found: Found, trials: int, confidence: float, source: RandomSource
+    randomizer: LocalRandomizer, found: Found, trials: int, confidence: float, source: RandomSource
 ) -> tuple[float, tuple[str, ...]]:
     """The bound from fresh reports."""
     _, event, pair, seed = found
@@ -126,6 +126,6 @@ def _tested(
     return epsilon_lower_bound(hits[0], hits[1], trials, confidence), ()
 
 
-def _block(randomizer: Any) -> int:
+def _block(randomizer: LocalRandomizer) -> int:
     """How many reports are held at a time."""
     return max(1, min(_MOST_REPORTS, 8 * _MOST_BYTES // int(randomizer.report_bits)))

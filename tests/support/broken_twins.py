@@ -5,7 +5,7 @@ Each wraps a sound randomizer and is sound in everything but its one mistake.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from localdp.randomness.source import Bits, IntegerLaw, Integers, RandomSource, 
 
 class BrokenTwin:
     """Passes everything on to the sound randomizer."""
+
+    memoised: ClassVar[bool]
+    shuffled_as: ClassVar[Any]
 
     def __init__(self, sound: Any) -> None:
         self.sound = sound
