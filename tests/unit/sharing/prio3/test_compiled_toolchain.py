@@ -145,9 +145,9 @@ def test_another_failure_to_compile_is_not_hidden(monkeypatch: pytest.MonkeyPatc
 
 COLD = """
 import time
-from localdp.sharing.prio3 import Count, Histogram, Prio3
+from localdp.sharing.prio3 import Count, HistogramCircuit, Prio3
 from localdp.sharing.prio3.batch.engine import warm_up
-for circuit in (Count(), Histogram(4, 2)):
+for circuit in (Count(), HistogramCircuit(4, 2)):
     warm_up(Prio3(circuit, 2), sharding=True)
 print(time.process_time())
 """
