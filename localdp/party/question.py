@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -186,7 +186,7 @@ def _filled(
     query: VectorQuery,
     records: Records,
     placed: Callable[[Floats], Floats],
-    grid: type[np.signedinteger[Any]] = np.int32,
+    grid: type[np.signedinteger] = np.int32,
 ) -> Values:
     """The vectors as integers, made from some people after the others."""
     values = np.empty((records.people, query.length), grid)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +114,7 @@ class KaryRandomizedResponse(IntegerReports):
         require_own(tally, self)
         return self.support.estimate(tally.sums, tally.reports)
 
-    def estimate_candidates(self, reports: Reports, candidates: NDArray[np.integer[Any]]) -> Frequencies:
+    def estimate_candidates(self, reports: Reports, candidates: NDArray[np.integer]) -> Frequencies:
         """Unbiased estimates for a list of distinct candidates: for more inputs than a tally holds."""
         chosen, order = checked_inputs(candidates, self.inputs), np.argsort(candidates)
         ordered = chosen[order].astype(np.uint64)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,7 +136,7 @@ def binary_randomized_response(epsilon: Epsilon | float | str) -> OneBitRandomiz
     return OneBitRandomizer(Epsilon.requested(epsilon), resolution=1)
 
 
-def _as_bits(values: NDArray[Any]) -> Bits:
+def _as_bits(values: Values) -> Bits:
     if values.dtype == np.bool_:
         return values
     if values.size and (int(values.min()) < 0 or int(values.max()) > 1):

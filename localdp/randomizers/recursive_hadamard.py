@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -197,7 +197,7 @@ def _keep(requested: Epsilon, bits: int) -> int:
 
 
 def _best_bits(requested: Epsilon, most: int) -> int:
-    def variance(bits: int) -> Any:
+    def variance(bits: int) -> float:
         support = Support(Fraction(_keep(requested, bits), WORD_RANGE), Fraction(1, 1 << bits))
         return support.variance(0.0) if support.own > support.other else np.inf
 

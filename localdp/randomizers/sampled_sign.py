@@ -12,8 +12,9 @@ Checked through both users, in tests/unit/randomizers/test_haar.py and test_marg
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Hashable
 from fractions import Fraction
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,12 +69,12 @@ class SampledSign(IntegerReports):
             raise InvalidParameter("this epsilon is too small for a 64-bit threshold")
         object.__setattr__(self, "flip", flip)
 
-    def _reports(self, indices: NDArray[Any], negative: Bits) -> Reports:
+    def _reports(self, indices: NDArray[np.integer], negative: Bits) -> Reports:
         """Indices and randomized signs as the integers of the wire, in their own type."""
         reports: Reports = indices * 2 + negative
         return reports.astype(unsigned_type(self.report_bits))
 
-    def _masses(self, index: int, negative: bool, likelihood: Fraction) -> dict[Any, Fraction]:
+    def _masses(self, index: int, negative: bool, likelihood: Fraction) -> dict[Hashable, Fraction]:
         """The law of the two reports of one index, whose probability is the likelihood."""
         flipped = Fraction(self.flip, WORD_RANGE)
         truth = 2 * index + negative

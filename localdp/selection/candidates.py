@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import log2
-from typing import Any
+from typing import Any, TypeAlias
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.randomizers.definition import FrequencyRandomizer
@@ -41,6 +41,8 @@ _DEBIAS = 30.0  # one input
 _COUNTED_REPORTS = (
     1 << 20
 )  # recursive Hadamard response counts equal reports first, if they are fewer kinds
+
+Member: TypeAlias = Any  # of a family, which knows what its members have
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +70,20 @@ class Family:
 
     name: str  # in the registry
     nanoseconds: Callable[
-        [Any, int, int], float
+        [Member, int, int], float
     ]  # of a member, for these people and inputs, but for debiasing
-    several: Callable[[Epsilon, int], Iterable[Any]] | None = None  # None: there is one member
-    parameters: Callable[[Any], str] = lambda _: ""
-    public_bits: Callable[[Any], int] = lambda _: 0
+    several: Callable[[Epsilon, int], Iterable[Member]] | None = None  # None: there is one member
+    parameters: Callable[[Member], str] = lambda _: ""
+    public_bits: Callable[[Member], int] = lambda _: 0
 
-    def members(self, epsilon: Epsilon, inputs: int) -> Iterable[Any]:
+    def members(self, epsilon: Epsilon, inputs: int) -> Iterable[Member]:
         """Those for so many inputs."""
         if self.several is not None:
             return self.several(epsilon, inputs)
-        alone: Any = REGISTRY[self.name].construction
+        alone: Member = REGISTRY[self.name].construction
         return [alone(epsilon, inputs)]
 
-    def candidate(self, member: Any, inputs: int, people: int, frequency: float) -> Candidate:
+    def candidate(self, member: Member, inputs: int, people: int, frequency: float) -> Candidate:
         """The member with its costs."""
         public = self.public_bits(member)
         return Candidate(

@@ -10,7 +10,6 @@ Checked, for all of them, in tests/unit/randomizers/parts/test_packing.py.
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ _WORD_BYTES = 8
 _BLOCK = 1 << 15  # groups at a time: the temporaries of a block stay in the cache
 
 Words = NDArray[np.uint64]
-Step = tuple[np.dtype[Any], Any, Any, Any]
+Step = tuple[np.dtype[np.unsignedinteger], np.unsignedinteger, np.unsignedinteger, np.unsignedinteger]
 
 
 def can_spread(bits: int) -> bool:
