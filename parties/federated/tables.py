@@ -18,17 +18,20 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter, InvalidRecord
 from parties.agent.data import load_table, records_of_columns, records_of_table
 from parties.agent.declared import Declared, declared_schema
 
-SchemaLike = Schema | Mapping[str, Any] | str | Path
+if TYPE_CHECKING:
+    import pyarrow
+
+SchemaLike = Schema | Mapping[str, object] | str | Path
 
 
-def records_of(data: Any, schema: SchemaLike | None = None) -> Records:
+def records_of(data: object, schema: SchemaLike | None = None) -> Records:
     """The data as records, every value checked."""
     if isinstance(data, Records):
         if schema is not None and schema_of(schema) != data.schema:
@@ -73,7 +76,7 @@ def _declared_in_file(path: Path) -> Declared:
     return declared_schema(columns, lambda key, why: InvalidParameter(f"{path}: {'.'.join(key)}: {why}"))
 
 
-def _arrow(data: Any) -> Any:
+def _arrow(data: object) -> pyarrow.Table:
     """A pandas or polars data frame as an Arrow table; an Arrow table as it is."""
     try:
         import pyarrow
@@ -84,11 +87,13 @@ def _arrow(data: Any) -> Any:
     if hasattr(data, "to_arrow"):  # polars
         return data.to_arrow()
     if hasattr(data, "iloc"):  # pandas
-        return _from_pandas(pyarrow, data)
+        return _from_pandas(data)
     raise InvalidParameter("data are records, a data frame, an Arrow table, a mapping of columns or a path")
 
 
-def _from_pandas(pyarrow: Any, data: Any) -> Any:
+def _from_pandas(data: object) -> pyarrow.Table:
+    import pyarrow
+
     try:
         return pyarrow.Table.from_pandas(data, preserve_index=False)
     except pyarrow.ArrowException as error:
