@@ -29,7 +29,7 @@ from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.marginals import parity_masks
 from localdp.randomizers.parts.walsh import parity, walsh_hadamard
-from localdp.randomness.source import Numbers
+from localdp.randomness.source import Floats, Integers, Numbers
 from localdp.sharing.encoding import Encoding
 
 GRID = 1 << 16  # resolution on which a number between 0 and 1, or between -1 and 1, is encoded
@@ -37,8 +37,6 @@ BLOCK_ENTRIES = 1 << 22  # of a matrix of people and entries that is made at a t
 _MOST_TRANSFORMED_BITS = 20
 
 Query = StatisticalQuery | VectorQuery
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def encoding_of(query: Query) -> Encoding:

@@ -19,11 +19,9 @@ Nothing branches on a value, and no slope other than 0 is below 2**-128, so that
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.queries.vectors import Loss
-
-Floats = NDArray[np.float64]
+from localdp.randomness.source import Floats
 
 _PER_LOG2 = float.fromhex("0x1.71547652b82fep+0")  # 1 / log 2
 _LOG2_HIGH = float.fromhex("0x1.62e42fefap-1")  # log 2 to 36 bits: its multiples below 2**11 are exact

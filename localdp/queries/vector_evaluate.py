@@ -19,7 +19,6 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.domains import IntegerDomain, Records
 from localdp.queries.evaluate import condition, evaluate
@@ -44,9 +43,7 @@ from localdp.queries.expressions import (
 from localdp.queries.losses import slope
 from localdp.queries.smallness import FLUSHED, is_wide
 from localdp.queries.vector_checking import column_size
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from localdp.randomness.source import Floats, Integers
 
 
 def codes(category: Categorical, records: Records) -> Integers:

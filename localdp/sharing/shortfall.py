@@ -33,15 +33,13 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.outward import epsilon_above, log_above
 from localdp.errors import InvalidParameter
 from localdp.randomness.enclosures import exp_enclosure
 from localdp.randomness.geometric import LARGEST_SCALE
-
-Floats = NDArray[np.float64]
+from localdp.randomness.source import Floats
 
 LARGEST_EXACT_SCALE = 256
 _BITS = 256

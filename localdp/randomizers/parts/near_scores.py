@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from localdp.randomness.source import Floats
 
 _PANELS, _NODES_PER_PANEL = 72, 8
 _REACH = 9.0  # beyond it lies less than 10**-18 of the normal law

@@ -14,12 +14,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp.randomness.source import Words
+
 _GROUP = 8  # values that fill whole bytes
 _WORD_BITS = 64
 _WORD_BYTES = 8
 _BLOCK = 1 << 15  # groups at a time: the temporaries of a block stay in the cache
 
-Words = NDArray[np.uint64]
 Step = tuple[np.dtype[np.unsignedinteger], np.unsignedinteger, np.unsignedinteger, np.unsignedinteger]
 
 

@@ -7,8 +7,8 @@ Checked against the reference in tests/unit/sharing/prio3/test_keccak.py.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from localdp.sharing.prio3.batch.words import Octets, Words
 from localdp.sharing.prio3.keccak import (
     LANES,
     MOVES,
@@ -19,9 +19,6 @@ from localdp.sharing.prio3.keccak import (
     SECOND_NEXT,
     padded,
 )
-
-Words = NDArray[np.uint64]
-Octets = NDArray[np.uint8]
 
 MESSAGES_AT_ONCE = 512  # Three states of so many columns stay in a second-level cache.
 _RATE_LANES = RATE // 8
