@@ -46,7 +46,6 @@ Checked, refusal by refusal, in tests/unit/parties/experiments/test_experiment_r
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from localdp.errors import InvalidParameter, InvalidRecord, QueryRefused
 from localdp.experiments.catalogue import LEARNERS, RELEASES, LearnerTask, QueryTask, parameters_of
@@ -54,6 +53,7 @@ from localdp.experiments.cheating import CHEATS
 from localdp.experiments.datasets import MOST_FEATURES, SYNTHETIC
 from localdp.oracles.models import MODELS
 from parties.agent.declared import Declared, declared_schema
+from parties.durable import Data
 from parties.experiments.definition import (
     FORMATS,
     TRANSPORTS,
@@ -286,7 +286,7 @@ class _Reader:
             raise self._run.wrong("dimension", f"goes with one of the sets {', '.join(having)}")
         return self._run.wholes("dimension", made.fewest, MOST_FEATURES) or (None,)
 
-    def _options(self) -> dict[str, dict[str, Any]]:
+    def _options(self) -> dict[str, Data]:
         given = Section(self._file, ("run", "options"), tuple(MODELS))
         told = {}
         for model in (model for model in MODELS if model in given):
