@@ -23,10 +23,10 @@ from functools import lru_cache
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.cohorts import Asked, Cohort
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
+from localdp.domains.columns import ColumnArray
 from localdp.errors import InvalidParameter
 from localdp.oracles.models import model_named
 from localdp.party.party import Draw, Party, Request, Shares
@@ -35,6 +35,7 @@ from localdp.randomizers.definition import Estimate, Frequencies, Reports, Talli
 from localdp.randomizers.marginals import MarginalEstimates
 from localdp.randomness.keys import derive_key
 from localdp.randomness.keystream import KeystreamSource
+from localdp.randomness.source import Integers, Numbers
 from localdp.sharing import field
 from localdp.sharing.blocks import Rows, ShareBlock
 from localdp.sharing.collection import Collection
@@ -71,7 +72,7 @@ def all_alike(record: Records, people: int) -> Records:
     return record.take(np.zeros(people, np.int64))
 
 
-def _ends(schema: Schema, name: str) -> NDArray[Any]:
+def _ends(schema: Schema, name: str) -> ColumnArray:
     """The largest and the smallest value of a column, as they are stored."""
     match schema[name]:
         case BitDomain():
@@ -83,10 +84,10 @@ def _ends(schema: Schema, name: str) -> NDArray[Any]:
     raise InvalidParameter("a column of this kind has no largest value")
 
 
-def _loudness(query: Query, records: Records) -> NDArray[Any]:
+def _loudness(query: Query, records: Records) -> Numbers:
     if query.kind == "category":
         return np.asarray(query.evaluate(records))
-    entries: NDArray[Any] = encoded(query, records).sum(axis=1)
+    entries: Integers = encoded(query, records).sum(axis=1)
     return -entries if query.kind == "parities" else entries
 
 

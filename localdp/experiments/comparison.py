@@ -18,13 +18,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.experiments.panels import Point
 from localdp.oracles.bounds import shuffled_local_epsilon
 from localdp.oracles.models import MODELS, models_with
+from localdp.randomness.source import Floats
 from localdp.sharing.coalitions import coalition_epsilons
 from localdp.sharing.noise_plans import NoisePlan
 
@@ -109,7 +109,7 @@ def _coalition(servers: int) -> str:
     return "one server" if servers == 1 else f"{servers} servers"
 
 
-def summarise(absolute_errors: Sequence[float] | NDArray[Any]) -> tuple[float, float]:
+def summarise(absolute_errors: Sequence[float] | Floats) -> tuple[float, float]:
     """Mean and its standard error, from at least two trials: one trial has no error bar."""
     errors = np.abs(np.asarray(absolute_errors, dtype=np.float64))
     if errors.ndim != 1 or errors.size < 2:
@@ -117,7 +117,7 @@ def summarise(absolute_errors: Sequence[float] | NDArray[Any]) -> tuple[float, f
     return float(errors.mean()), float(errors.std(ddof=1) / math.sqrt(errors.size))
 
 
-def fit_slope(people: Sequence[float] | NDArray[Any], errors: Sequence[float] | NDArray[Any]) -> float:
+def fit_slope(people: Sequence[float] | Floats, errors: Sequence[float] | Floats) -> float:
     """Least squares of log10(error) on log10(n): 1/2 for sqrt(n), 0 for a constant."""
     n, error = np.asarray(people, dtype=np.float64), np.asarray(errors, dtype=np.float64)
     if n.shape != error.shape or n.ndim != 1 or np.unique(n).size < 2:

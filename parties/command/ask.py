@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
@@ -23,6 +23,7 @@ from parties.command.answers import answer_rows
 from parties.command.options import number_of_people
 from parties.command.output import print_ok, stdout_console
 from parties.command.running import are_running, connected, told
+from parties.durable import Data
 
 if TYPE_CHECKING:
     from parties.federation import Federation
@@ -69,7 +70,7 @@ def run_ask(options: AskOptions) -> None:
     console.print(oracle.claim.statement())
 
 
-def answer_data(answer: Answer, oracle: StatisticalQueryOracle) -> dict[str, Any]:
+def answer_data(answer: Answer, oracle: StatisticalQueryOracle) -> Data:
     """The answer for a machine."""
     return {
         **asdict(answer),
@@ -84,7 +85,7 @@ def answer_data(answer: Answer, oracle: StatisticalQueryOracle) -> dict[str, Any
     }
 
 
-def _chosen(options: AskOptions, model: TrustModel) -> dict[str, Any]:
+def _chosen(options: AskOptions, model: TrustModel) -> Data:
     """The options of the model, as far as the command has them."""
     if options.minimum_batch is not None and "minimum_batch" not in model.options:
         goes_with = " or ".join(models_with("minimum_batch"))
@@ -95,9 +96,7 @@ def _chosen(options: AskOptions, model: TrustModel) -> dict[str, Any]:
     return {name: value for name, value in typed.items() if value is not None}
 
 
-def _federation(
-    options: AskOptions, epsilon: Epsilon, model: TrustModel, chosen: dict[str, Any]
-) -> Federation:
+def _federation(options: AskOptions, epsilon: Epsilon, model: TrustModel, chosen: Data) -> Federation:
     """Running parties if connected, else parties launched for this question, where the model asks any."""
     from parties.federation import Federation
 

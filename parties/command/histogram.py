@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.table import Table
@@ -17,6 +17,7 @@ from localdp.oracles.histogram import Histogram, ask_histogram
 from parties.command.options import number_of_people
 from parties.command.output import print_ok, print_whole, stdout_console
 from parties.command.running import are_running, connected
+from parties.durable import Data
 
 if TYPE_CHECKING:
     from parties.federation import Federation
@@ -64,7 +65,7 @@ def _federation(options: HistogramOptions, epsilon: Epsilon) -> Federation:
     return Federation.launch(people, parties=options.parties, budget=epsilon)
 
 
-def histogram_data(histogram: Histogram) -> dict[str, Any]:
+def histogram_data(histogram: Histogram) -> Data:
     """The histogram for a machine: raw estimates with their errors, and the consistent ones beside them."""
     frequencies = histogram.frequencies
     low, high = frequencies.intervals(0.95, simultaneous=True)

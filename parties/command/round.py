@@ -11,12 +11,13 @@ from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from localdp.errors import InvalidParameter
 from parties.command.arguments import JsonOption
+from parties.durable import Data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -149,7 +150,7 @@ def _sentence(name: str, error: LocalDpError) -> str:
     return message if message.startswith(f"party {name}") else f"party {name}: {message}"
 
 
-def _by_party(refused: Mapping[str, LocalDpError], missing: Mapping[str, LocalDpError]) -> dict[str, Any]:
+def _by_party(refused: Mapping[str, LocalDpError], missing: Mapping[str, LocalDpError]) -> Data:
     """Who was not enrolled and who did not answer, for a machine."""
     from parties.rounds.asking import reason_of
 
@@ -161,7 +162,7 @@ def _by_party(refused: Mapping[str, LocalDpError], missing: Mapping[str, LocalDp
     }
 
 
-def _told(result: RoundResult) -> dict[str, Any]:
+def _told(result: RoundResult) -> Data:
     """What is noted of a round for whoever watches the parties."""
     from parties.view.journal import released
 
@@ -191,7 +192,7 @@ def _asked(rounds: Rounds, options: RoundOptions) -> RoundResult:
     return reports.results[-1]
 
 
-def result_data(result: RoundResult) -> dict[str, Any]:
+def result_data(result: RoundResult) -> Data:
     """A round's result for a machine."""
     from parties.rounds.partial import ASSUMPTION
 
@@ -207,7 +208,7 @@ def result_data(result: RoundResult) -> dict[str, Any]:
     }
 
 
-def _with_error(answer: Answer) -> dict[str, Any]:
+def _with_error(answer: Answer) -> Data:
     return {
         **asdict(answer),
         "standard_error": answer.standard_error,

@@ -8,13 +8,16 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parties.command.arguments import JsonOption
+from parties.durable import Data
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from parties.experiments.definition import Experiment
     from parties.experiments.forecast import Forecast
     from parties.experiments.results import Results
@@ -149,7 +152,7 @@ def _forecast(experiment: Experiment, options: RunOptions) -> None:
     print_prose(console, f"{total} Nobody was asked.")
 
 
-def _forecast_table(experiment: Experiment, cells: list[Forecast]) -> Any:
+def _forecast_table(experiment: Experiment, cells: list[Forecast]) -> Table:
     dimensions = any(cell.dimension is not None for cell in cells)
     table = _table(experiment.path.name, dimensions, "predicted", "seconds", "bytes")
     table.caption = "seconds: all trials of the cell, on one worker; bytes: one trial"
@@ -160,7 +163,7 @@ def _forecast_table(experiment: Experiment, cells: list[Forecast]) -> Any:
     return table
 
 
-def _table(title: str, dimensions: bool, *further: str) -> Any:
+def _table(title: str, dimensions: bool, *further: str) -> Table:
     """An empty table, for numbers that are never cut short (`print_fitting`)."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -174,7 +177,7 @@ def _table(title: str, dimensions: bool, *further: str) -> Any:
     return table
 
 
-def _where(cell: dict[str, Any], dimensions: bool) -> list[str]:
+def _where(cell: Data, dimensions: bool) -> list[str]:
     where = [cell["model"], f"{cell['epsilon']:g}", f"{cell['people']:,}"]
     return [*where, _shown(cell["dimension"])] if dimensions else where
 
@@ -216,7 +219,7 @@ def _promises(results: Results) -> list[str]:
     return list(told.values())
 
 
-def _result_table(results: Results) -> Any:
+def _result_table(results: Results) -> Table:
     measure = _measure(results)
     kind = "mean" if measure == "score" else "root_mean_square"
     dimensions = any(cell["dimension"] is not None for cell in results.cells)

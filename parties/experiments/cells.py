@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.experiments.keyring import Keyring
+from parties.durable import Data
 from parties.experiments.definition import Experiment
 
-Row = dict[str, Any]  # what a trial brought
+Row = Data  # what a trial brought
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class BlockResult:
     promise: str | None  # in words, of one trial; None: all were refused
     refusals: dict[str, str]  # by reason, the first message of each
     predicted: float | None  # standard error of one entry, from the plan; of a cell's first block only
-    claim: dict[str, Any] | None = None  # the promise as data
+    claim: Data | None = None  # the promise as data
 
 
 def cells_of(experiment: Experiment) -> Iterator[Cell]:

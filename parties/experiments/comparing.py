@@ -42,6 +42,7 @@ from localdp.oracles.shuffler import DEFAULT_DELTA, Promise, Shuffler
 from localdp.oracles.simulated import simulated_parties, simulated_servers
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.noise_plans import NoisePlan
+from parties.durable import Data
 from parties.experiments.cells import Block, BlockResult, Cell, Work, blocks_of
 from parties.experiments.definition import DataSource, Experiment, Faults, Output, PartiesPlan, Sweep
 from parties.experiments.executors import Executor, executor_of, run_blocks
@@ -81,7 +82,7 @@ def run_comparison(
     jobs: int = 1,
     done: Callable[[Block, BlockResult], None] = lambda block, result: None,
     executor: Callable[[int], Executor] = executor_of,
-) -> tuple[list[Point], list[dict[str, Any]]]:
+) -> tuple[list[Point], list[Data]]:
     """A point for each model and n, and what each model promises about one count."""
     root = os.urandom(32)
     run = functools.partial(run_counts, Work(experiment, root, root))
@@ -90,7 +91,7 @@ def run_comparison(
         run_blocks(run, blocks_of(experiment), jobs, results.__setitem__, done, executor)
     finally:
         _held.let_go()
-    claims: dict[str, dict[str, Any] | None] = {}
+    claims: dict[str, Data | None] = {}
     errors: dict[Cell, list[float]] = {}
     for block in blocks_of(experiment):
         errors.setdefault(block.cell, []).extend(row["error"] for row in results[block].rows)

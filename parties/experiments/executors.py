@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from localdp.errors import LocalDpError
 from parties.workers import become_worker, interruptions_held_back
@@ -24,7 +24,7 @@ _AHEAD = 4  # blocks under way for each worker
 class Executor(Protocol):
     """Runs functions somewhere, in any order."""
 
-    def submit(self, function: Callable[..., _Result], /, *arguments: Any) -> Future[_Result]:
+    def submit(self, function: Callable[..., _Result], /, *arguments: object) -> Future[_Result]:
         """Begin, soon."""
         ...
 
@@ -36,7 +36,7 @@ class Executor(Protocol):
 class ThisProcess:
     """Runs everything at once, here."""
 
-    def submit(self, function: Callable[..., _Result], /, *arguments: Any) -> Future[_Result]:
+    def submit(self, function: Callable[..., _Result], /, *arguments: object) -> Future[_Result]:
         """Run it now."""
         future: Future[_Result] = Future()
         try:
@@ -55,7 +55,9 @@ class Workers(ProcessPoolExecutor):
     def __init__(self, jobs: int) -> None:
         super().__init__(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=become_worker)
 
-    def submit(self, function: Callable[..., _Result], /, *arguments: Any, **named: Any) -> Future[_Result]:
+    def submit(
+        self, function: Callable[..., _Result], /, *arguments: object, **named: object
+    ) -> Future[_Result]:
         """Begin, soon; a worker may be started here, and is not left half made."""
         with interruptions_held_back():
             return super().submit(function, *arguments, **named)

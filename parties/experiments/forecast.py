@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from localdp.domains import Records
 from localdp.errors import LocalDpError
@@ -24,6 +23,7 @@ from localdp.experiments.catalogue import LearnerTask
 from localdp.experiments.faults import Faulty
 from localdp.experiments.outlook import Outlook
 from localdp.oracles.models import model_named
+from parties.durable import Data
 from parties.experiments.cells import Cell, Work, cells_of
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
@@ -52,7 +52,7 @@ class Forecast:
     seconds: float | None  # of all trials, on one worker
     bytes_per_trial: int | None
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> Data:
         """As plain data."""
         return asdict(self)
 

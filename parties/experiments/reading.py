@@ -47,7 +47,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 from localdp.algorithms.definition import Learner
 from localdp.errors import InvalidParameter, InvalidRecord, QueryRefused
@@ -63,6 +62,7 @@ from localdp.experiments.cheating import CHEATS
 from localdp.experiments.datasets import MOST_FEATURES, SYNTHETIC
 from localdp.oracles.models import MODELS
 from parties.agent.declared import Declared, declared_schema
+from parties.durable import Data
 from parties.experiments.definition import (
     FORMATS,
     TRANSPORTS,
@@ -304,7 +304,7 @@ class _Reader:
             raise self._run.wrong("dimension", f"goes with one of the sets {', '.join(having)}")
         return self._run.wholes("dimension", made.fewest, MOST_FEATURES) or (None,)
 
-    def _options(self) -> dict[str, dict[str, Any]]:
+    def _options(self) -> dict[str, Data]:
         given = Section(self._file, ("run", "options"), tuple(MODELS))
         told = {}
         for model in (model for model in MODELS if model in given):

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from localdp.errors import InvalidParameter
-from parties.durable import write_atomically
+from parties.durable import Data, write_atomically
 from parties.experiments.cells import BlockResult, Cell, Row, blocks_of, cells_of
 from parties.experiments.definition import Experiment
 
@@ -51,20 +51,18 @@ EXACT_ANSWERS = (
 class Results:
     """Everything that a run brought."""
 
-    provenance: Mapping[str, Any]
-    cells: list[dict[str, Any]]
+    provenance: Data
+    cells: list[Data]
     trials: list[Row]
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> Data:
         """As plain data; trials by column."""
         names = _columns(self.trials)
         columns = {name: [row.get(name) for row in self.trials] for name in names}
         return {"format": FORMAT, "provenance": self.provenance, "cells": self.cells, "trials": columns}
 
 
-def results_of(
-    experiment: Experiment, blocks: Mapping[str, BlockResult], about: Mapping[str, Any]
-) -> Results:
+def results_of(experiment: Experiment, blocks: Mapping[str, BlockResult], about: Data) -> Results:
     """The rows in the order of the sweep, with summaries and provenance."""
     by_cell: dict[Cell, list[BlockResult]] = {cell: [] for cell in cells_of(experiment)}
     for block in blocks_of(experiment):
@@ -90,7 +88,7 @@ def _identity(cell: Cell) -> Row:
     }
 
 
-def _summary(cell: Cell, blocks: list[BlockResult]) -> dict[str, Any]:
+def _summary(cell: Cell, blocks: list[BlockResult]) -> Data:
     rows = [row for block in blocks for row in block.rows]
     answered = [row for row in rows if "refused" not in row]
     refusals: dict[str, str] = {}
@@ -140,7 +138,7 @@ def _columns(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys([*_ALWAYS, *(name for row in rows for name in row)]))
 
 
-def _origin(experiment: Experiment) -> dict[str, Any]:
+def _origin(experiment: Experiment) -> Data:
     seeds = experiment.sweep.insecure_seeds
     return {
         "experiment": experiment.path.name,
@@ -159,7 +157,7 @@ def _origin(experiment: Experiment) -> dict[str, Any]:
     }
 
 
-def _plan(experiment: Experiment) -> dict[str, Any]:
+def _plan(experiment: Experiment) -> Data:
     """What was to be run, for whoever tells of it."""
     parties = experiment.parties
     return {

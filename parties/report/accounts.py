@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from parties.durable import Data
 from parties.report.points import Pool, Spot, measure_of, point_of
-from parties.report.story import Table
+from parties.report.story import Table, TableRow
 from parties.report.telling import Told
 from parties.report.wording import MISSING
 
 MOST_ROWS = 2000
 
 
-def refusals(cells: Iterable[Mapping[str, Any]], pools: Mapping[Spot, Pool], plan: Told) -> Table | None:
+def refusals(cells: Iterable[Data], pools: Mapping[Spot, Pool], plan: Told) -> Table | None:
     """Who was refused or missing, by reason; None if nobody was."""
     found: dict[tuple[str, str], _Refused] = {}
     for cell in cells:
@@ -42,7 +42,7 @@ class _Refused:
         return f"{self.parties} of {parties}" if self.parties else "the whole trial"
 
 
-def _missing(pools: Mapping[Spot, Pool], plan: Told) -> list[tuple[Any, ...]]:
+def _missing(pools: Mapping[Spot, Pool], plan: Told) -> list[TableRow]:
     """Parties that were away or late, or that cheated, in trials that were answered all the same."""
     counts = plan.faults.counts(plan.parties)
     told = (
@@ -58,7 +58,7 @@ def _missing(pools: Mapping[Spot, Pool], plan: Told) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _rejected(pools: Mapping[Spot, Pool], plan: Told) -> list[tuple[Any, ...]]:
+def _rejected(pools: Mapping[Spot, Pool], plan: Told) -> list[TableRow]:
     """Reports that share servers noticed."""
     cheating = f"{plan.faults.counts(plan.parties)[2]} of {plan.parties}"
     return [

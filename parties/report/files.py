@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from localdp.errors import InvalidParameter
+from parties.durable import Data
 from parties.report.results import story_of_results
 from parties.report.stories import story_of_comparison, story_of_demonstration
 from parties.report.story import Story
@@ -20,7 +21,7 @@ from parties.report.story import Story
 MOST_BYTES = 256 * 1024 * 1024
 MOST_FILES = 50
 # By the keys that only such a file has.
-_SHAPES: tuple[tuple[set[str], Callable[[str, Mapping[str, Any]], Story]], ...] = (
+_SHAPES: tuple[tuple[set[str], Callable[[str, Data], Story]], ...] = (
     ({"format", "provenance", "cells", "trials"}, story_of_results),
     ({"rows", "slopes", "noise_plan", "privacy"}, story_of_comparison),
     ({"title", "points", "measure", "epsilon"}, story_of_demonstration),

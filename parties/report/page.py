@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from string import Template
-from typing import Any
 
 from localdp.experiments.panels import Panel
 from localdp.oracles.models import MODELS
+from parties.durable import Data
 from parties.report.drawing import GRID, INK, PAPER, panel_svg, shows_no_zero
 from parties.report.story import Group, Promise, Story
 from parties.report.tables import facts, points_table, table
@@ -147,7 +146,7 @@ def _origin(story: Story) -> str:
     return f"<details><summary>{summary}</summary>{told}{text}</details>"
 
 
-def _embedded(data: Mapping[str, Any]) -> str:
+def _embedded(data: Data) -> str:
     """JSON that cannot close the script element it stands in."""
     text = json.dumps(data, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

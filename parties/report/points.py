@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from localdp.errors import InvalidParameter
 from localdp.experiments.panels import Panel, Point
 from localdp.oracles.models import MODELS
+from parties.durable import Data
 from parties.report.story import Group
 
 MOST_PANELS = 4  # of a group; the table of all cells has the rest
@@ -55,7 +56,7 @@ class Pool:
         return statistics.fmean(values) if values else None
 
 
-def pools_of(data: Mapping[str, Any]) -> dict[Spot, Pool]:
+def pools_of(data: Data) -> dict[Spot, Pool]:
     """The trials by spot, in the order of the cells."""
     pools: dict[Spot, Pool] = {}
     for cell in data["cells"]:
@@ -75,7 +76,7 @@ def pools_of(data: Mapping[str, Any]) -> dict[Spot, Pool]:
     return pools
 
 
-def _spot(cell: Mapping[str, Any]) -> Spot:
+def _spot(cell: Data) -> Spot:
     model, dimension = str(cell["model"]), cell["dimension"]
     if model not in MODELS:
         raise InvalidParameter(f"there is no trust model {model!s:.40}")

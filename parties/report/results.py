@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from localdp.errors import InvalidParameter
 from localdp.experiments.panels import Panel
+from parties.durable import Data
 from parties.experiments.results import FORMAT, ONE_TRIAL
 from parties.report import accounts, telling
 from parties.report.points import groups_of, pools_of
@@ -14,7 +12,7 @@ from parties.report.story import Group, Story
 from parties.report.wording import alike
 
 
-def story_of_results(source: str, data: Mapping[str, Any]) -> Story:
+def story_of_results(source: str, data: Data) -> Story:
     """Everything that there is to tell of a run; the trials themselves stay in their file."""
     if data["format"] != FORMAT:
         raise InvalidParameter(f"results of format {data['format']!s:.20}; this version reads {FORMAT}")

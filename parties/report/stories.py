@@ -5,12 +5,12 @@ Their files say less about where they come from than results.json does: what the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from localdp.experiments.comparison import ORDER
 from localdp.experiments.panels import Panel, Point
 from localdp.oracles.models import MODELS, models_with
+from parties.durable import Data
 from parties.report.story import Facts, Group, Story, Table
 from parties.report.telling import promise_of
 from parties.report.wording import MISSING, number, slope
@@ -38,7 +38,7 @@ _WHY = (
 )
 
 
-def story_of_comparison(source: str, data: Mapping[str, Any]) -> Story:
+def story_of_comparison(source: str, data: Data) -> Story:
     """The separation of section 9.3: the error of one count under every trust model."""
     panel = panel_of_comparison(data)
     models = list(panel.series())
@@ -67,12 +67,12 @@ def story_of_comparison(source: str, data: Mapping[str, Any]) -> Story:
     )
 
 
-def title_of_comparison(data: Mapping[str, Any]) -> str:
+def title_of_comparison(data: Data) -> str:
     """One line that says what was compared."""
     return f"Error of one private count, epsilon = {data['epsilon']:g}"
 
 
-def panel_of_comparison(data: Mapping[str, Any]) -> Panel:
+def panel_of_comparison(data: Data) -> Panel:
     """The errors along the number of people; a legend has the slopes."""
     points = tuple(
         Point(
@@ -95,7 +95,7 @@ def panel_of_comparison(data: Mapping[str, Any]) -> Panel:
     return Panel(f"epsilon = {data['epsilon']:g}", "people n", measure, points, names=names)
 
 
-def _asked_of_comparison(data: Mapping[str, Any], models: Iterable[str]) -> Facts:
+def _asked_of_comparison(data: Data, models: Iterable[str]) -> Facts:
     return {
         "asked": "how many people have a bit set, among made-up people",
         "trust models": ", ".join(models),
@@ -133,7 +133,7 @@ def _summary(points: Iterable[Point]) -> str:
     )
 
 
-def story_of_demonstration(source: str, data: Mapping[str, Any]) -> Story:
+def story_of_demonstration(source: str, data: Data) -> Story:
     """What one trust model can do and another cannot (section 12.1), or what an analyst learns from answers."""
     separation = "points" in data
     told = [{**data, "title": f"epsilon = {data['epsilon']:g}"}] if separation else data["panels"]
@@ -159,7 +159,7 @@ def story_of_demonstration(source: str, data: Mapping[str, Any]) -> Story:
     )
 
 
-def _asked_of_separation(data: Mapping[str, Any]) -> Facts:
+def _asked_of_separation(data: Data) -> Facts:
     return {
         "trust models": ", ".join(str(claim["model"]) for claim in data["privacy"]),
         "epsilon": f"{data['epsilon']:g} (nats per person)",
@@ -167,7 +167,7 @@ def _asked_of_separation(data: Mapping[str, Any]) -> Facts:
     }
 
 
-def _panel(panel: Mapping[str, Any]) -> Panel:
+def _panel(panel: Data) -> Panel:
     points = tuple(
         Point(
             str(point["series"]),

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from localdp.experiments.panels import Panel
+from parties.durable import Data
 
 Facts = Mapping[str, str]
+TableRow: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Table:
     """Rows of text and numbers."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[TableRow, ...]
     texts: tuple[int, ...] = (0,)  # columns that are text
     note: str = ""
 
@@ -50,7 +52,7 @@ class Story:
     title: str
     asked: Facts
     groups: tuple[Group, ...]
-    data: Mapping[str, Any]  # embedded in the page
+    data: Data  # embedded in the page
     lead: str = ""
     warning: str = ""
     confidential: bool = False  # as the table that it is about

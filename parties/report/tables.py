@@ -7,7 +7,7 @@ from typing import Any
 
 from localdp.experiments.panels import Panel, Point
 from localdp.oracles.models import MODELS
-from parties.report.story import Facts, Table
+from parties.report.story import Facts, Table, TableRow
 from parties.report.wording import MISSING, number, with_error_bar
 
 
@@ -75,7 +75,7 @@ def table(told: Table, label: str) -> str:
     return note + scrolling(f"<table><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table>", label)
 
 
-def _row(row: tuple[Any, ...], texts: tuple[int, ...]) -> str:
+def _row(row: TableRow, texts: tuple[int, ...]) -> str:
     return "".join(
         f"<td{_text(place in texts)}{_class(value)}>{_value(value)}</td>" for place, value in enumerate(row)
     )
@@ -93,7 +93,7 @@ def _text(is_text: bool) -> str:
     return ' data-text=""' if is_text else ""
 
 
-def _class(series: Any) -> str:
+def _class(series: object) -> str:
     """The colour of a trust model."""
     model = series.split(",")[0] if isinstance(series, str) else ""
     return f' class="{model}"' if model in MODELS else ""

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
-from typing import Any
 
 from localdp.experiments.cheating import Cheat, cheating_in_words
 from localdp.oracles.models import MODELS
 from localdp.oracles.shared import default_tier
+from parties.durable import Data
 from parties.experiments.definition import Faults
 from parties.report.points import AXES, Pool, Spot, values_of
 from parties.report.story import Facts, Promise
@@ -33,7 +33,7 @@ _TITLES = {"query": "One statistical query", "learner": "Learning", "release": "
 class Told:
     """What was to be run, as far as a report needs it."""
 
-    run: Mapping[str, Any]
+    run: Data
     options: Mapping[str, Mapping[str, str]]  # of trust models
     parties: int
     share_servers: int
@@ -53,7 +53,7 @@ class Told:
         return f"{_TITLES[kind]}: {what}"
 
 
-def plan_of(provenance: Mapping[str, Any]) -> Told:
+def plan_of(provenance: Data) -> Told:
     """From what a run wrote down."""
     plan = provenance["plan"]
     return Told(
@@ -66,7 +66,7 @@ def plan_of(provenance: Mapping[str, Any]) -> Told:
     )
 
 
-def asked(plan: Told, pools: Mapping[Spot, Pool], provenance: Mapping[str, Any]) -> Facts:
+def asked(plan: Told, pools: Mapping[Spot, Pool], provenance: Data) -> Facts:
     """What was asked, of whom, and under which trust models."""
     kind, what = plan.task
     facts = {kind: what}
@@ -114,15 +114,15 @@ def _tier(plan: Told, model: str) -> str:
     return str(plan.options.get(model, {}).get("tier", default_tier(simulated=True)))
 
 
-def promises(cells: Iterable[Mapping[str, Any]]) -> tuple[Promise, ...]:
+def promises(cells: Iterable[Data]) -> tuple[Promise, ...]:
     """Of every trust model: its words at the largest epsilon that was answered, and who must be honest."""
-    by_model: dict[str, list[Mapping[str, Any]]] = {}
+    by_model: dict[str, list[Data]] = {}
     for cell in sorted(cells, key=lambda cell: float(cell["epsilon"])):
         by_model.setdefault(str(cell["model"]), []).append(cell)
     return tuple(_promise(model, some) for model, some in by_model.items())
 
 
-def _promise(model: str, cells: list[Mapping[str, Any]]) -> Promise:
+def _promise(model: str, cells: list[Data]) -> Promise:
     claims = [cell["claim"] for cell in cells if cell["claim"] is not None]
     if not claims:
         return Promise(
@@ -131,14 +131,14 @@ def _promise(model: str, cells: list[Mapping[str, Any]]) -> Promise:
     return promise_of(claims)
 
 
-def promise_of(claims: Sequence[Mapping[str, Any]], unit: str = "per person and trial") -> Promise:
+def promise_of(claims: Sequence[Data], unit: str = "per person and trial") -> Promise:
     """The claims of one trust model, by growing epsilon: the words of the last, and the facts of all."""
     model = str(claims[-1]["model"])
     words = str(claims[-1]["words"]).removeprefix(f"{model}: ")
     return Promise(model, words[:1].upper() + words[1:], _facts(claims, unit))
 
 
-def _facts(claims: Sequence[Mapping[str, Any]], unit: str) -> Facts:
+def _facts(claims: Sequence[Data], unit: str) -> Facts:
     last = claims[-1]
     if last["epsilon"] is None:
         honest = "everybody who sees an answer"
@@ -159,7 +159,7 @@ def _kind(strength: str, deltas: str) -> str:
     return f"{_KINDS.get(strength, strength)}{exception}"
 
 
-def _all_of(claims: Sequence[Mapping[str, Any]], name: str) -> str:
+def _all_of(claims: Sequence[Data], name: str) -> str:
     return ", ".join(
         dict.fromkeys(outward(value) for value in sorted({float(claim[name]) for claim in claims}))
     )
@@ -172,7 +172,7 @@ def outward(loss: float) -> str:
     return f"{rounded:f}" if loss == 0 or loss >= 1e-3 else f"{float(rounded):g}"
 
 
-def origin(provenance: Mapping[str, Any]) -> Facts:
+def origin(provenance: Data) -> Facts:
     """Where the numbers come from."""
     facts: dict[str, str] = {}
     for key in ("versions", "machine"):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from localdp.experiments.comparison import Comparison
 from localdp.experiments.panels import Panel
-from parties.durable import write_atomically
+from parties.durable import Data, write_atomically
 from parties.report.drawing import panels_svg, require_matplotlib
 from parties.report.files import stories_in
 from parties.report.page import report_page
@@ -45,7 +44,7 @@ def write_comparison(comparison: Comparison, folder: Path) -> tuple[Path, Path, 
 
 
 def write_numbers_and_drawing(
-    path: Path, data: Mapping[str, Any], panels: Sequence[Panel], title: str
+    path: Path, data: Data, panels: Sequence[Panel], title: str
 ) -> tuple[Path, Path]:
     """PATH.json and PATH.svg."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,6 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -37,6 +36,8 @@ from localdp.experiments.keyring import Keyring
 from localdp.oracles.shuffler import Promise
 from localdp.oracles.simulated import party_name, server_name
 from parties.coordinator import MOST_CALLS, Peer, RemoteParties
+from parties.durable import Data
+from parties.repeating import Begun, Stub
 from parties.shares.collector import never
 from parties.shuffler.client import RemoteShuffler
 from parties.simulation.files import PER_DIALLED_AGENT, PER_HOSTED_AGENT, USUAL, allow_open_files
@@ -198,12 +199,12 @@ def wait_until_healthy(peers: Sequence[Peer], timeout_seconds: float = START_SEC
                 _require_serving(peer, call)
 
 
-def _health(channel: grpc.Channel, timeout_seconds: float) -> Any:
-    stub: Any = health_pb2_grpc.HealthStub(channel)
+def _health(channel: grpc.Channel, timeout_seconds: float) -> Begun:
+    stub: Stub = health_pb2_grpc.HealthStub(channel)
     return stub.Check.future(health_pb2.HealthCheckRequest(), timeout=timeout_seconds, wait_for_ready=True)
 
 
-def _require_serving(peer: Peer, call: Any) -> None:
+def _require_serving(peer: Peer, call: Begun) -> None:
     try:
         answer = call.result()
     except grpc.RpcError as failure:
@@ -251,7 +252,7 @@ class _Nursery:
             started[line["name"]] = (line["port"], line["pid"])
         return started
 
-    def _line(self, deadline: float) -> dict[str, Any]:
+    def _line(self, deadline: float) -> Data:
         assert self._process.stdout is not None
         while b"\n" not in self._unread:
             ready, _, _ = select.select(
@@ -266,7 +267,7 @@ class _Nursery:
                 raise Unreachable("the process that starts the simulated parties ended")
             self._unread += more
         first, self._unread = self._unread.split(b"\n", 1)
-        result: dict[str, Any] = json.loads(first)
+        result: Data = json.loads(first)
         return result
 
     def close(self) -> None:
