@@ -113,12 +113,6 @@ REFUSALS = (
         (OWNER,),
         "tests/unit/parties/agent/test_publishing.py",
     ),
-    Refusal(
-        errors.SignalTooWeak,
-        "a plan of questions is hopeless, which whoever asks finds out",
-        (OWNER,),
-        "tests/statistical/test_plans.py",
-    ),
     Refusal(errors.CannotListen, "the address is taken", (OWNER,), "tests/integration/test_serving.py"),
 )
 # What share servers and coordinators make.  `Contribute` passes a share server's refusal on.
@@ -129,6 +123,7 @@ MADE_ELSEWHERE = {
     errors.UnknownCollection: "a share server, of its own state",
     errors.ShareMismatch: "a share server, of its own state",
     errors.QuorumMissed: "a coordinator",
+    errors.SignalTooWeak: "whoever asks, of a plan that is hopeless",
     errors.CoinsExhausted: "a source of coins in tests and simulations",
 }
 

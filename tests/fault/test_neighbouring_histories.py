@@ -207,4 +207,4 @@ def test_an_error_that_is_new_to_an_agent_is_noticed(monkeypatch: pytest.MonkeyP
 
 def test_what_only_owners_see_is_no_answer_to_a_call() -> None:
     owners = {refusal.error.__name__ for refusal in REFUSALS if OWNER in refusal.depends_on}
-    assert owners == {"InvalidRecord", "RolledBack", "SignalTooWeak", "CannotListen"}
+    assert owners == {"InvalidRecord", "RolledBack", "CannotListen"}
