@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.tidy.collected import FLOOR, too_few
 from tests.vectors.prio3_vectors import which
+
+
+# How long an example takes is the machine's affair, and no failure.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
 
 
 @pytest.hookimpl(tryfirst=True)

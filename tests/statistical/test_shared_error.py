@@ -3,10 +3,11 @@
 The law is that of tests/statistical/test_shared_noise.py, which has the broken twins and the large samples; here it is held
 against every way in which a collection can be run: both tiers, counts and histograms, three servers, a hundred people
 and a million, objects and processes.  Chi-square at alpha = 1e-4, every bin counted, tails pooled where fewer than
-five errors would be expected; coins are fixed, so each test passes always or never.
+five errors would be expected.  The servers' secrets are new in every run, and so is the noise.
 
 Power by default (a few hundred errors): an epsilon that is off by half.  In the nightly run 2,000 collections of a
-million people (an epsilon off by a tenth; variance within 10 %), and 300 collections by server processes.
+million people (an epsilon off by a tenth; the variance within 4.5 of its standard errors), and 300 collections by server
+processes.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def test_two_thousand_counts_of_a_million_people(plan: NoisePlan) -> None:
     people = 1_000_000
     measured = count_errors(in_process(people), smokers(people), plan, "additive", 2000)
     assert follows(measured, exact_law(plan), bins=6)
-    assert measured.var() == pytest.approx(FACTOR[plan] * CENTRAL_VARIANCE, rel=0.1)
+    assert measured.var() == pytest.approx(FACTOR[plan] * CENTRAL_VARIANCE, rel=0.25)
 
 
 @pytest.mark.nightly
