@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, settings
 from tests.tidy.collected import FLOOR, too_few
 from tests.vectors.prio3_vectors import which
 
-
 # How long an example takes is the machine's affair, and no failure.
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
