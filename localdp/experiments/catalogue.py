@@ -29,19 +29,6 @@ from numpy.typing import NDArray
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.algorithms.definition import Learner, Measures, measures_of_errors
-from localdp.algorithms.learners.boosting import StumpBooster
-from localdp.algorithms.learners.conjunction import ConjunctionLearner
-from localdp.algorithms.learners.decision_tree import DecisionTree
-from localdp.algorithms.learners.halfspace import HalfspaceLearner
-from localdp.algorithms.learners.k_means import KMeans
-from localdp.algorithms.learners.linear_regression import LinearRegression
-from localdp.algorithms.learners.logistic import LogisticRegression
-from localdp.algorithms.learners.naive_bayes import NaiveBayes
-from localdp.algorithms.learners.pca import PCA
-from localdp.algorithms.parity.learner import ParityLearner
-from localdp.algorithms.release.iterative import IterativeConstruction
-from localdp.algorithms.release.marginals import MarginalRelease
-from localdp.algorithms.release.ranges import RangeRelease
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.experiments.outlook import Outlook, outlook_of
@@ -50,22 +37,23 @@ from localdp.oracles.exact import ExactOracle
 from localdp.queries.asked import checked_plan
 from localdp.queries.statistical import StatisticalQuery
 
-LEARNERS: dict[str, type[Learner]] = {
-    "boosting": StumpBooster,
-    "conjunction": ConjunctionLearner,
-    "decision-tree": DecisionTree,
-    "halfspace": HalfspaceLearner,
-    "k-means": KMeans,
-    "linear-regression": LinearRegression,
-    "logistic-regression": LogisticRegression,
-    "naive-bayes": NaiveBayes,
-    "parity": ParityLearner,
-    "pca": PCA,
+# Where each is, below localdp.algorithms: imported when it is named, because workers that only count need none of them.
+LEARNERS: dict[str, str] = {
+    "boosting": "learners.boosting:StumpBooster",
+    "conjunction": "learners.conjunction:ConjunctionLearner",
+    "decision-tree": "learners.decision_tree:DecisionTree",
+    "halfspace": "learners.halfspace:HalfspaceLearner",
+    "k-means": "learners.k_means:KMeans",
+    "linear-regression": "learners.linear_regression:LinearRegression",
+    "logistic-regression": "learners.logistic:LogisticRegression",
+    "naive-bayes": "learners.naive_bayes:NaiveBayes",
+    "parity": "parity.learner:ParityLearner",
+    "pca": "learners.pca:PCA",
 }
-RELEASES: dict[str, type[Learner]] = {
-    "construction": IterativeConstruction,
-    "marginals": MarginalRelease,
-    "ranges": RangeRelease,
+RELEASES: dict[str, str] = {
+    "construction": "release.iterative:IterativeConstruction",
+    "marginals": "release.marginals:MarginalRelease",
+    "ranges": "release.ranges:RangeRelease",
 }
 _OBJECTS = {"update", "distinguisher"}  # parameters that no file can write down
 
@@ -242,9 +230,9 @@ class _plain_words:  # noqa: N801
 def learner_named(name: str) -> type[Learner]:
     """A learner or a release of the library, or one of somebody's own: `module:Class`, where Python finds the module."""
     known = {**LEARNERS, **RELEASES}
-    if name in known:
-        return known[name]
-    module, colon, attribute = name.partition(":")
+    module, colon, attribute = (f"localdp.algorithms.{known[name]}" if name in known else name).partition(
+        ":"
+    )
     if not colon:
         raise InvalidParameter(
             f"nothing is called {name!s:.40}; there are {', '.join(known)}; one's own is module:Class"

@@ -20,7 +20,7 @@ from parties.wire.v1 import oracle_pb2 as pb
 from tests.support.federations import ONE, party, people
 from tests.unit.queries.test_text import EXPRESSIONS
 
-SECONDS = 2.0  # for one text; the slowest takes a fifth of it
+SECONDS = 1.0  # for one text; the slowest takes a fifth of it
 
 
 def sent(text: str) -> Request:

@@ -41,6 +41,7 @@ from tests.support.telling_randomizers import (
 )
 
 COARSE = 0.1
+ROUNDS = 180  # so that another worker of the machine leaves the quickest third alone
 FINE = 0.01
 CROWD = 20_000  # people, of whom a twin tells more
 _FINE_ROUNDS = 1000
@@ -68,8 +69,7 @@ def test_no_randomizer_takes_longer_for_other_values_and_coins(name: str) -> Non
     for call in range(len(coins_of(randomizer, MANY))):
         low, high, mixed = _classes(randomizer, MANY, call)
         for other in (high, mixed):
-            measured = partial(quickest, partial(replayed, randomizer), low, other)
-            assert any(abs(measured()) < COARSE for _ in range(4))  # a busy machine is no leak
+            assert abs(quickest(partial(replayed, randomizer), low, other, ROUNDS)) < COARSE
 
 
 @pytest.mark.parametrize(
