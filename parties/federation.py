@@ -6,10 +6,10 @@
     with Federation.connect("out/parties.json") as federation:                 # running ones
         print(federation.count("smoker", epsilon=1, model="shared"))
 
-Both give the same object.  Its verbs are those of `parties.federated.verbs`.  `oracle` makes the statistical-query oracle of
-a trust model; `round` asks one query with a deadline and a quorum; `of` is some of the parties, as a federation; `budgets`
-says what people have left; `events` tells what happens.  Launched parties end with the federation: at `close`, at the end of
-`with`, when it is forgotten, when the interpreter ends, and also when that is killed (`parties.simulation`).
+Both give the same object.  Its verbs are those of `parties.federated.verbs`.  `oracle` makes the statistical-query
+oracle of a trust model; `round` asks one query with a deadline and a quorum; `of` is some of the parties, as a federation;
+`budgets` says what people have left; `events` tells what happens.  Launched parties end with the federation: at `close`, at
+the end of `with`, when it is forgotten, when the interpreter ends, and also when that is killed (`parties.simulation`).
 
 Checked in tests/unit/parties/test_federation.py and, with processes, in tests/integration/test_federation.py.
 """
