@@ -67,6 +67,14 @@ class Scaling:
         slopes = [float(short(1 / width)) for width in widths]
         return cls(tuple(names), np.array([*map(rounded, centres)]), np.array(slopes))
 
+    def moved(self, means: Floats) -> Self:
+        """The same units around this point, which is given in them."""
+        return self._rounded(self.names, self.centres + means * self.widths, self.widths)
+
+    def stretched(self, factor: float) -> Self:
+        """The same centres in units that are so many times as large."""
+        return self._rounded(self.names, self.centres, factor * self.widths)
+
     @property
     def widths(self) -> Floats:
         """One unit of each feature, in its own column."""

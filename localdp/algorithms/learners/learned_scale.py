@@ -1,0 +1,94 @@
+"""Where people are and how far apart: centre and scale of the features, asked of a part of the people.
+
+Bounds say what may be, and are often far wider than what is.  So before anything else is learned, a learner without a radius
+asks, with u the features in units of their bounds, |u| <= 1:
+
+1. the mean of u, a vector;
+2. how large the projections z = <s, u - mean> on public vectors s of random signs are, in powers of two.  On average over s,
+   z**2 is |u - mean|**2; the median of |z|, over the 0.67449 that it is for a normal z, tells the scale up to a factor that
+   learners bear;
+3. the mean again, in units of that scale.
+
+A learned scale is as public as any answer.  What follows does not depend on it finely: descents (`descent.py`) find the same
+within a factor of two.  Means are drawn towards the middle of the bounds by as much as noise explains (`noisy_moments`).
+
+Checked in tests/unit/algorithms/learners/test_learned_scale.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from localdp.algorithms.learners.noisy_moments import shortened
+from localdp.algorithms.learners.scaling import Scaling, called
+from localdp.algorithms.texts import decimal
+from localdp.estimation.consistency import norm_sub
+from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.randomness.source import Floats
+
+ROUNDS = 12  # of a view of a hundred
+_MEANS, _SIZES = 3, 6  # rounds of steps 1 and 2; the rest are for step 3
+_BINS = 14
+_MOST_FEATURES = 64  # of one projection
+_NORMAL_MEDIAN = 0.6744897501960817
+_MARGIN = 1.2  # of the radius over the root of the mean square
+_LEAST = 2.0 ** -(_BINS - 2)
+
+
+def learned(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int = ROUNDS) -> Scaling:
+    """The scaling around where people are, at the scale of how far apart they are, from so many rounds."""
+    first = max(1, rounds * _MEANS // ROUNDS)
+    second = max(1, rounds * _SIZES // ROUNDS)
+    centred = scaling.moved(_mean(oracle, scaling, first))
+    scaled = centred.stretched(_MARGIN * _size(oracle, centred, second))
+    return scaled.moved(_mean(oracle, scaled, max(1, rounds - first - second)))
+
+
+def _mean(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Floats:
+    """The mean of the features in these units, after so many rounds."""
+    query = called("ball", scaling.forms())
+    answers = [oracle.answer_vectors([query])[0] for _ in range(rounds)]
+    variance = float(np.mean([answer.variance_empirical.mean() for answer in answers])) / rounds
+    return shortened(np.mean([answer.values for answer in answers], axis=0), math.sqrt(variance))
+
+
+def _size(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> float:
+    """About the root of the mean square of the features in these units, after so many rounds."""
+    asked = [projection_query(scaling, number) for number in range(rounds)]
+    shares = np.mean([oracle.answer_vectors([query])[0].values for query in asked], axis=0)
+    return median_of(shares) / _NORMAL_MEDIAN
+
+
+def projection_query(scaling: Scaling, number: int) -> str:
+    """In which power of two the size of a projection on random signs is."""
+    size = len(scaling.names)
+    draws = np.random.default_rng(number)  # public, and the same for everybody
+    used = np.sort(draws.permutation(size)[:_MOST_FEATURES])
+    signs = np.zeros(size)
+    signs[used] = draws.choice((-1.0, 1.0), len(used)) * math.sqrt(size / len(used))
+    terms = scaling.terms(signs)
+    return sizes_query(" + ".join(terms[place] for place in used))
+
+
+def sizes_query(form: str) -> str:
+    """In which power of two a form is, regardless of its sign."""
+    ends = [decimal(end) for end in _ends()]
+    return called("which", [f"{form} <= {end} and {form} >= -{end}" for end in ends])
+
+
+def median_of(shares: Floats) -> float:
+    """The median of a size, from the shares of its powers of two, on a line between two of them."""
+    ends, below = _ends(), np.cumsum(norm_sub(shares))
+    place = int(np.argmax(below >= 0.5))
+    if place == 0:
+        return ends[0]
+    before = float(below[place - 1])
+    part = (0.5 - before) / max(float(below[place]) - before, 1e-12)
+    return float(ends[place - 1] * 2 ** min(part, 1.0))
+
+
+def _ends() -> Sequence[float]:
+    return [_LEAST * 2.0**place for place in range(_BINS - 1)]
