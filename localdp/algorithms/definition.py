@@ -19,16 +19,16 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Self, TypeGuard
+from typing import TYPE_CHECKING, ClassVar, Self, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.algorithms.at_hand.bounds import Bounds
-from localdp.algorithms.at_hand.reading import Reading, Rules, read_arrays
+from localdp.algorithms.at_hand.reading import ArrayReading, Rules, read_arrays
 from localdp.algorithms.quick_start import oracle_of_records
-from localdp.algorithms.scikit_learn import Nature, NotFitted, not_fitted, tags_of
+from localdp.algorithms.scikit_learn import Nature, not_fitted, tags_of
 from localdp.algorithms.spending import record_fit
 from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Records, Schema
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 TARGET = "target"  # the column that y becomes
-_OF_ARRAYS = ("epsilon", "model", "bounds", "classes", "target_bounds")
+OF_ARRAYS = ("epsilon", "model", "bounds", "classes", "target_bounds")  # parameters of a fit of arrays
 
 Measures = Mapping[str, float]
 
@@ -61,7 +61,9 @@ class Learner(ABC):
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     _nature: ClassVar[Nature] = Nature()
-    _reading: Reading | None = None  # of the arrays that it was fitted with; None: it was fitted with an oracle
+    _reading: ArrayReading | None = (
+        None  # of the arrays that it was fitted with; None: it was fitted with an oracle
+    )
 
     def fit(self, X: StatisticalQueryOracle | Features, y: ArrayLike | None = None) -> Self:  # noqa: N803
         """Learn from an oracle; or from a table of features at hand and labels, whose people then spend `epsilon` each."""
@@ -69,17 +71,17 @@ class Learner(ABC):
             self._refuse_what_an_oracle_has(y)
             self._reading = None
             return self._fitted(X)
-        reading, records = read_arrays(X, y, self._rules())
+        reading, records = read_arrays(cast(Features, X), y, self._rules())
         oracle = oracle_of_records(records, self.epsilon, self._model())
         self._reading = reading
         return self._fitted(oracle)
 
     def _refuse_what_an_oracle_has(self, y: ArrayLike | None) -> None:
-        told = [name for name in _OF_ARRAYS if getattr(self, name, None) is not None]
+        told = [name for name in OF_ARRAYS if getattr(self, name, None) is not None]
         if told or y is not None:
             raise InvalidParameter(
-                f"{told[0] if told else 'y'} is for arrays at hand: an oracle has its labels, its epsilon, its model and its "
-                "bounds already"
+                f"{told[0] if told else 'y'} is for arrays at hand: an oracle has its labels, its epsilon, its model and "
+                "its bounds already"
             )
 
     def _model(self) -> ModelName:
@@ -130,13 +132,13 @@ class Learner(ABC):
         if names:
             self.feature_names_in_ = np.array(names, object)
 
-    def _table(self, X: Features) -> Features:  # noqa: N803
+    def _as_fitted(self, X: Features) -> Features:  # noqa: N803
         """Rows to predict for, as they were read at the fit."""
         return X if self._reading is None else self._reading.columns(X)
 
     def _numbers(self, X: Features) -> Floats:  # noqa: N803
         """The features of rows to predict for, as a matrix of numbers."""
-        return numbers_for_prediction(self._table(X), self.features_)
+        return numbers_for_prediction(self._as_fitted(X), self.features_)
 
     @abstractmethod
     def _rounds(self) -> int:

@@ -32,7 +32,9 @@ def oracle_of_records(
     """
     row = model_named(model)
     if epsilon is None and row.spends:
-        raise InvalidParameter(f"say what each person may spend: the {model} model needs an epsilon, as in epsilon=1.0")
+        raise InvalidParameter(
+            f"say what each person may spend: the {model} model needs an epsilon, as in epsilon=1.0"
+        )
     spent = None if epsilon is None else Epsilon.requested(epsilon)
     return oracle_of(model, _at_hand(records, row, spent), spent, _coins)
 

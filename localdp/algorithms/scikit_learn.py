@@ -30,7 +30,9 @@ class Nature:
 
     kind: Literal["classifier", "regressor", "transformer", "clusterer"] | None = None
     many_classes: bool = False  # a classifier of more than two
-    over_bits: bool = False  # features are bits: numbers count as whether they are above the middle of their bounds
+    over_bits: bool = (
+        False  # features are bits: numbers count as whether they are above the middle of their bounds
+    )
     categories: bool = False  # features may be categories
     poor_score: bool = False  # its hypotheses are too few for the blobs that scikit-learn's checks make
     transforms: bool = False
@@ -82,7 +84,7 @@ def _input_tags() -> type:
     from sklearn.utils import InputTags
 
     @dataclass(slots=True)
-    class LearnerInputTags(InputTags):
+    class LearnerInputTags(InputTags):  # type: ignore[misc]
         """`bits`: every feature is read as a bit."""
 
         bits: bool = False

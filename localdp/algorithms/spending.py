@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 
-_OPEN: list[Spending] = []  # of the whole process: fits may run in threads that scikit-learn starts
+_OPEN: list[SpentByFits] = []  # of the whole process: fits may run in threads that scikit-learn starts
 
 
 @dataclass(slots=True)
-class Spending:
+class SpentByFits:
     """The fits since the account was opened, and what each cost a person in it."""
 
     people: int | None = None  # of whom each fit has some; None: not said
@@ -39,16 +39,18 @@ class Spending:
 
     def __str__(self) -> str:
         """In words."""
-        spent = f"{len(self.fits)} fits in this process: epsilon {self.at_most} for whoever was in all of them"
+        spent = (
+            f"{len(self.fits)} fits in this process: epsilon {self.at_most} for whoever was in all of them"
+        )
         return spent if self.people is None else f"{spent}, {self.on_average:g} for a person on average"
 
 
 @contextmanager
-def spending(people: int | None = None) -> Iterator[Spending]:
+def spending(people: int | None = None) -> Iterator[SpentByFits]:
     """An account of all fits until the block ends: `with spending() as spent: ...`, then `print(spent)`."""
     if people is not None and people < 1:
         raise InvalidParameter("there is at least one person")
-    account = Spending(people)
+    account = SpentByFits(people)
     _OPEN.append(account)
     try:
         yield account

@@ -70,7 +70,9 @@ def pair_of(pair: Pair) -> Pair:
     return low, high
 
 
-def domain_of(values: ColumnArray, pair: Pair | None, title: str, parameter: str, *, own: bool) -> RealDomain:
+def domain_of(
+    values: ColumnArray, pair: Pair | None, title: str, parameter: str, *, own: bool
+) -> RealDomain:
     """What a column of numbers may hold: its bounds, which it must fit, or with `own` what it does hold."""
     if pair is None and own:
         return RealDomain(*_own(values))
@@ -84,8 +86,8 @@ def domain_of(values: ColumnArray, pair: Pair | None, title: str, parameter: str
         low, high = (f"{end:g}" for end in pair)
         raise InvalidParameter(
             f"{parameter}=({low}, {high}) does not fit the data: {math.ceil(100 * outside)} % of {title} lies outside. "
-            "Nothing was spent. Say what it can hold, from what is known about it and not from these rows; or bring the rows "
-            f"within before the fit, np.clip(values, {low}, {high})"
+            "Nothing was spent. Say what it can hold, from what is known about it and not from these rows; or bring the "
+            f"rows within before the fit, np.clip(values, {low}, {high})"
         )
     return RealDomain(*pair)
 

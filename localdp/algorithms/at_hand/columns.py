@@ -6,19 +6,19 @@ Checked in tests/unit/algorithms/at_hand/test_columns.py and tests/contract/test
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from localdp.algorithms.tables import Features, has_names
+from localdp.domains import Records
 from localdp.domains.columns import ColumnArray
 from localdp.errors import InvalidParameter
 
 _NUMBERS = "biuf"
-_HINT = (
-    "make text a category with all labels that there can be (a categorical of pandas, an Enum of polars), or a number"
-)
+_HINT = "make text a category with all labels that there can be (a categorical of pandas, an Enum of polars), or a number"
 
 
 class WrongType(InvalidParameter, TypeError):
@@ -47,6 +47,8 @@ def read_columns(X: Features) -> ReadColumns:  # noqa: N803
     """The columns of a table with at least one row and one column."""
     if hasattr(X, "toarray"):
         raise WrongType("X is sparse; a learner takes dense arrays: X.toarray() is one")
+    if isinstance(X, Records):
+        raise WrongType("records have a schema already: fit(oracle_of_records(records, epsilon, model))")
     if has_names(X):
         return _named(X)
     table = _dense(X)
@@ -55,10 +57,20 @@ def read_columns(X: Features) -> ReadColumns:  # noqa: N803
     return ReadColumns(columns, (None,) * len(columns), None)
 
 
-def _named(X: Mapping[str, object]) -> ReadColumns:  # noqa: N803
-    names = list(X.keys() if isinstance(X, Mapping) else X.columns)
+def names_in(X: Features) -> tuple[str, ...] | None:  # noqa: N803
+    """The names of the columns, if they are texts."""
+    names = _keys(X) if has_names(X) else []
+    return tuple(names) if names and all(isinstance(name, str) for name in names) else None
+
+
+def _keys(X: Mapping[str, ArrayLike]) -> list[str]:  # noqa: N803
+    return list(X.keys() if isinstance(X, Mapping) else X.columns)
+
+
+def _named(X: Mapping[str, ArrayLike]) -> ReadColumns:  # noqa: N803
+    names = _keys(X)
     series = [X[name] for name in names]
-    lengths = {len(one) if hasattr(one, "__len__") else 0 for one in series}
+    lengths = {len(one) if isinstance(one, Sized) else 0 for one in series}
     if len(lengths) > 1:
         raise InvalidParameter("X has columns of different lengths")
     _require_size(lengths.pop() if lengths else 0, len(names))
@@ -67,8 +79,7 @@ def _named(X: Mapping[str, object]) -> ReadColumns:  # noqa: N803
         _values(np.asarray(one), f"column {name!r:.60}") if told is None else np.asarray(one, object)
         for one, name, told in zip(series, names, labels, strict=True)
     ]
-    texts = tuple(names) if all(isinstance(name, str) for name in names) else None
-    return ReadColumns(tuple(columns), labels, texts)
+    return ReadColumns(tuple(columns), labels, names_in(X))
 
 
 def _labels(series: object) -> tuple[str, ...] | None:
@@ -109,7 +120,9 @@ def _values(values: ColumnArray, title: str) -> ColumnArray:
     if values.ndim != 1:
         raise InvalidParameter(f"{title} of X should hold one value for each person")
     if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
-        raise InvalidParameter(f"Input X contains NaN or infinity in {title}; a learner takes finite numbers")
+        raise InvalidParameter(
+            f"Input X contains NaN or infinity in {title}; a learner takes finite numbers"
+        )
     return numbers
 
 
@@ -120,7 +133,9 @@ def _from_objects(values: ColumnArray, title: str) -> ColumnArray:
     try:
         return values.astype(np.float64)
     except TypeError as error:
-        raise WrongType(f"{title} of X: an argument must be a string of digits or a number; {_HINT}") from error
+        raise WrongType(
+            f"{title} of X: an argument must be a string of digits or a number; {_HINT}"
+        ) from error
     except ValueError as error:
         raise InvalidParameter(f"{title} of X should hold numbers or truth values: {_HINT}") from error
 
@@ -134,7 +149,10 @@ def require_same_names(names: Sequence[str], fitted: Sequence[str]) -> None:
     if unseen:
         parts += ["Feature names unseen at fit time:", *(f"- {name!s:.60}" for name in unseen)]
     if missing:
-        parts += ["Feature names seen at fit time, yet now missing:", *(f"- {name!s:.60}" for name in missing)]
+        parts += [
+            "Feature names seen at fit time, yet now missing:",
+            *(f"- {name!s:.60}" for name in missing),
+        ]
     if not unseen and not missing:
         parts.append("Feature names must be in the same order as they were in fit.")
     raise InvalidParameter("\n".join(parts) + "\n")

@@ -61,7 +61,9 @@ def classes_at_hand(y: ColumnArray, told: Classes | None, *, own: bool) -> Colum
     if y.dtype.kind not in "biufUS":
         raise InvalidParameter("Unknown label type: classes are truth values, whole numbers or texts")
     if y.dtype.kind == "f" and not np.array_equal(y, np.rint(y)):
-        raise InvalidParameter("Unknown label type: continuous. Classes are truth values, whole numbers or texts")
+        raise InvalidParameter(
+            "Unknown label type: continuous. Classes are truth values, whole numbers or texts"
+        )
     if told is not None:
         return np.unique(np.asarray(told))
     if y.dtype.kind == "b":

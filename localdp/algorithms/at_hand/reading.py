@@ -1,7 +1,7 @@
 """How a learner reads arrays: the records that X and y become at a fit, and rows to predict for, read the same way.
 
-Features become columns x0, x1, ... or keep the names of a data frame, unless queries cannot write such a name; y becomes the
-target column.  What kind a column is depends on the type of the array and on what is public, never on its values:
+Features become columns x0, x1, ... or keep the names of a data frame, unless queries cannot write such a name; y becomes
+the target column.  What kind a column is depends on the type of the array and on what is public, never on its values:
 
 | given | column |
 |---|---|
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from localdp.algorithms.at_hand.bounds import Bounds, Pair, bounds_by_column, domain_of, pair_of
-from localdp.algorithms.at_hand.columns import ReadColumns, read_columns, require_same_names
+from localdp.algorithms.at_hand.columns import ReadColumns, names_in, read_columns, require_same_names
 from localdp.algorithms.at_hand.labels import (
     MOST_CLASSES,
     Classes,
@@ -53,7 +53,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class ArrayReading:
     """How columns of arrays are called, and what they may hold."""
 
     who: str
@@ -66,9 +66,10 @@ class Reading:
         """Rows to predict for, by the names that queries know; the checks are those of a fit."""
         if isinstance(X, Records):
             return X
+        names = names_in(X)
+        if names is not None and self.shown is not None:
+            require_same_names(names, self.shown)
         read = read_columns(X)
-        if read.names is not None and self.shown is not None:
-            require_same_names(read.names, self.shown)
         if len(read.columns) != len(self.names):
             raise InvalidParameter(
                 f"X has {len(read.columns)} features, but {self.who} is expecting {len(self.names)} features as input"
@@ -84,14 +85,14 @@ class Reading:
         return values > self.middles[name] if name in self.middles and values.dtype.kind != "b" else values
 
 
-def read_arrays(X: Features, y: ArrayLike | None, rules: Rules) -> tuple[Reading, Records]:  # noqa: N803
+def read_arrays(X: Features, y: ArrayLike | None, rules: Rules) -> tuple[ArrayReading, Records]:  # noqa: N803
     """How these arrays are read, and the people that they are about."""
     read = read_columns(X)
     names = _names(read, rules.target)
     domains = _domains(read, names, rules)
     middles = _middles(domains) if rules.nature.over_bits else {}
     classes, target = _target(y, read.people, rules)
-    reading = Reading(rules.who, names, read.names, middles, classes)
+    reading = ArrayReading(rules.who, names, read.names, middles, classes)
     columns = reading.named(read)
     schema = {name: BitDomain() if name in middles else domain for name, domain in domains.items()}
     if target is not None and rules.target is not None:

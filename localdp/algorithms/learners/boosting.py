@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+
 from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.at_hand.labels import Classes
 from localdp.algorithms.definition import TARGET
@@ -96,7 +97,7 @@ class StumpBooster(Classifier):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(1).random((20_000, 5)) < 0.5
+    >>> X = (np.arange(20_000)[:, None] >> np.arange(5)) % 2 == 1
     >>> y = X[:, :3].sum(axis=1) >= 2
     >>> learner = StumpBooster(model="curator", epsilon=1.0).fit(X, y)
     >>> learner.score(X, y) > 0.99

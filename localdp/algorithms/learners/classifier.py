@@ -80,7 +80,7 @@ class Classifier(Learner):
 
     def _records(self, X: Features) -> Records:  # noqa: N803
         self._require_fitted("claim_")
-        return records_for_prediction(self._table(X), self._schema, self.features_)
+        return records_for_prediction(self._as_fitted(X), self._schema, self.features_)
 
     def _named(self, holds: NDArray[np.bool_]) -> ColumnArray:
         """The classes of people, from whether the target holds for them."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+
 from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.at_hand.labels import Classes
 from localdp.algorithms.definition import TARGET
@@ -80,7 +81,7 @@ class ConjunctionLearner(Classifier):
     Examples
     --------
     >>> import numpy as np
-    >>> bits = np.random.default_rng(1).random((20_000, 5)) < 0.5
+    >>> bits = (np.arange(20_000)[:, None] >> np.arange(5)) % 2 == 1
     >>> learner = ConjunctionLearner(model="curator", epsilon=1.0).fit(bits, bits[:, 0] & bits[:, 3])
     >>> learner.literals_
     ('x0', 'x3')

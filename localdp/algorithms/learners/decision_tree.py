@@ -68,8 +68,8 @@ class DecisionTree(Classifier):
     contrast : float, default=0.5
         The signal: by how much the shares of a class differ between the branches of a split that should be seen.
     caution : float, default=1.0
-        A split is made if its gain is above that of so many standard deviations of noise. Little is enough: a split too many
-        costs next to nothing, as both its branches mostly keep the class of the leaf.
+        A split is made if its gain is above that of so many standard deviations of noise. Little is enough: a split too
+        many costs next to nothing, as both its branches mostly keep the class of the leaf.
     check_signal : bool, default=True
         Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
     epsilon : float, optional
@@ -103,7 +103,7 @@ class DecisionTree(Classifier):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(1).random((20_000, 5)) < 0.5
+    >>> X = (np.arange(20_000)[:, None] >> np.arange(5)) % 2 == 1
     >>> y = np.where(X[:, 0], X[:, 1], X[:, 2])
     >>> learner = DecisionTree(depth=3, model="curator", epsilon=1.0).fit(X, y)
     >>> learner.score(X, y) > 0.99

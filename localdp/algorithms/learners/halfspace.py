@@ -67,8 +67,9 @@ class HalfspaceLearner(Classifier):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(1).normal(size=(20_000, 3)).clip(-4, 4)
-    >>> learner = HalfspaceLearner(model="local", epsilon=2.0, bounds=(-4, 4)).fit(X, X[:, 0] > X[:, 1])
+    >>> angle = np.linspace(0, 6.28, 20_000)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> learner = HalfspaceLearner(model="local", epsilon=2.0, bounds=(-1, 1)).fit(X, X[:, 0] > X[:, 1])
     >>> learner.score(X, X[:, 0] > X[:, 1]) > 0.9
     True
     """

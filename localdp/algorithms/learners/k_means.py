@@ -96,8 +96,8 @@ class KMeans(Transformer):
     features : list of str, optional
         The columns to learn from. Default: all bits and numbers.
     rounds : int, optional
-        How often people are asked: once for a grid, once before it if there are more than three features, then once for each
-        of Lloyd's steps. Default: with 8 of these steps where the noise allows them, otherwise without.
+        How often people are asked: once for a grid, once before it if there are more than three features, then once for
+        each of Lloyd's steps. Default: with 8 of these steps where the noise allows them, otherwise without.
     radius : float, optional
         How long a vector of features, from the middle of their ranges, may be without being shortened. A good one is about
         the typical length. Default: nobody is shortened.
@@ -130,8 +130,8 @@ class KMeans(Transformer):
     Examples
     --------
     >>> import numpy as np
-    >>> rng = np.random.default_rng(1)
-    >>> X = rng.normal(size=(20_000, 2)).clip(-3, 3) * 0.1 + rng.choice([-1, 1], (20_000, 1))
+    >>> angle = np.linspace(0, 6.28, 20_000)
+    >>> X = np.column_stack([np.sign(np.cos(angle)), 0.1 * np.sin(angle)])
     >>> learner = KMeans(2, model="local", epsilon=2.0, bounds=(-2, 2)).fit(X)
     >>> sorted(learner.cluster_centers_[:, 0].round().tolist())
     [-1.0, 1.0]

@@ -66,7 +66,8 @@ class LinearRegression(Learner):
     features : list of str, optional
         The columns to learn from. Default: all bits and numbers, but not the target.
     rounds : int, optional
-        How often people are asked: once for moments, then about residuals. Default: once, or three times where noise is large.
+        How often people are asked: once for moments, then about residuals. Default: once, or three times where noise
+        is large.
     radius : float, optional
         How long a vector of features, each in units of half its range, may be without being shortened. A good one is about
         the typical length: signal grows with 1 / radius**2. Default: nobody is shortened.
@@ -100,7 +101,8 @@ class LinearRegression(Learner):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(1).uniform(-1, 1, (20_000, 2))
+    >>> angle = np.linspace(0, 6.28, 20_000)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> learner = LinearRegression(model="curator", epsilon=1.0, bounds=(-1, 1), target_bounds=(-3, 3))
     >>> learner.fit(X, 2 * X[:, 0] - X[:, 1]).score(X, 2 * X[:, 0] - X[:, 1]) > 0.9
     True

@@ -96,7 +96,7 @@ class LogisticRegression(Classifier):
     Examples
     --------
     >>> import numpy as np
-    >>> age = np.random.default_rng(1).uniform(0, 100, (20_000, 1))
+    >>> age = np.linspace(0, 100, 20_000)[:, None]
     >>> learner = LogisticRegression(model="local", epsilon=2.0, bounds=(0, 100)).fit(age, age[:, 0] > 50)
     >>> learner.score(age, age[:, 0] > 50) > 0.9
     True

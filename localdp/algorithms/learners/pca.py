@@ -77,8 +77,9 @@ class PCA(Transformer):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(1).normal(size=(20_000, 3)).clip(-3, 3) * [1, 0.2, 0.2]
-    >>> learner = PCA(1, centred=True, model="local", epsilon=2.0, bounds=(-3, 3), radius=1.5).fit(X)
+    >>> angle = np.linspace(0, 6.28, 20_000)
+    >>> X = np.column_stack([np.cos(angle), 0.2 * np.sin(angle)])
+    >>> learner = PCA(1, centred=True, model="local", epsilon=2.0, bounds=(-1, 1), radius=1.0).fit(X)
     >>> bool(learner.components_[0, 0] > 0.95)
     True
     """

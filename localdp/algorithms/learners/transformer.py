@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from localdp.algorithms.definition import Learner
 from localdp.algorithms.tables import Features
+from localdp.errors import InvalidParameter
 from localdp.randomness.source import Floats
 
 
@@ -31,5 +32,9 @@ class Transformer(Learner):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """The names of what comes out: that of the learner in small letters, and a number."""
         self._require_fitted(self._outputs)
+        if input_features is not None and len(np.asarray(input_features)) != self.n_features_in_:
+            raise InvalidParameter(
+                f"input_features should have length equal to the {self.n_features_in_} features"
+            )
         name = type(self).__name__.lower()
         return np.array([f"{name}{place}" for place in range(len(getattr(self, self._outputs)))], object)

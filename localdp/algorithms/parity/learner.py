@@ -69,7 +69,7 @@ class ParityLearner(Classifier):
     Examples
     --------
     >>> import numpy as np
-    >>> bits = np.random.default_rng(1).random((20_000, 4)) < 0.5
+    >>> bits = (np.arange(20_000)[:, None] >> np.arange(5)) % 2 == 1
     >>> learner = ParityLearner(model="local", epsilon=2.0).fit(bits, bits[:, 0] ^ bits[:, 2])
     >>> learner.support_
     ('x0', 'x2')
