@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.claim import PrivacyClaim
-from localdp.algorithms.definition import Learner, Measures, measures_of_errors
+from localdp.algorithms.definition import OF_ARRAYS, Learner, Measures, measures_of_errors
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.experiments.outlook import Outlook, outlook_of
@@ -248,7 +248,8 @@ def learner_named(name: str) -> type[Learner]:
 
 def parameters_of(kind: type[Learner]) -> tuple[str, ...]:
     """The parameters that a file may give."""
-    return tuple(name for name in inspect.signature(kind).parameters if name not in _OBJECTS)
+    others = _OBJECTS | set(OF_ARRAYS)  # an experiment has records, whose oracle it makes itself
+    return tuple(name for name in inspect.signature(kind).parameters if name not in others)
 
 
 def _needed(kind: type[Learner]) -> list[str]:

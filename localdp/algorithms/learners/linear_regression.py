@@ -29,14 +29,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from localdp.algorithms.at_hand.bounds import Bounds, Pair
 from localdp.algorithms.definition import TARGET, Learner, features_of, labels_of
 from localdp.algorithms.learners.noisy_moments import Regressors, mean_weight, shortened, symmetric
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
-from localdp.algorithms.tables import Features, numbers_for_prediction
+from localdp.algorithms.scikit_learn import Nature
+from localdp.algorithms.tables import Features
 from localdp.algorithms.texts import decimal
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.models import ModelName
 from localdp.oracles.plans import Plan
 from localdp.randomizers.definition import Floats
 
@@ -54,12 +57,61 @@ _TYPICAL_RESIDUAL = 0.15  # spread of what is unexplained of it
 
 
 class LinearRegression(Learner):
-    """Predicts a number by a linear form of the features."""
+    """Predicts a number by a linear form of the features.
+
+    Parameters
+    ----------
+    target : str, default="target"
+        The column to predict. With arrays, the name that `y` gets.
+    features : list of str, optional
+        The columns to learn from. Default: all bits and numbers, but not the target.
+    rounds : int, optional
+        How often people are asked: once for moments, then about residuals. Default: once, or three times where noise
+        is large.
+    radius : float, optional
+        How long a vector of features, each in units of half its range, may be without being shortened. A good one is about
+        the typical length: signal grows with 1 / radius**2. Default: nobody is shortened.
+    check_signal : bool, default=True
+        Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
+    epsilon : float, optional
+        Arrays only: what each person spends in a fit, in nats. Every model but "exact" needs it.
+    model : {"exact", "curator", "local", "shuffled", "shared"}, optional
+        Arrays only: whom people have to trust. There is no default: a fit without it raises.
+    bounds : (low, high), list of pairs, or mapping from names to pairs, optional
+        Arrays only: what the features can hold, from what is known about them. Every model but "exact" needs them for
+        numbers, and "exact" takes the data's own. Data that do not fit are refused, and nothing is spent.
+    target_bounds : (low, high), optional
+        Arrays only: what `y` can hold, by the same rules as `bounds`.
+
+    Attributes
+    ----------
+    coef_ : array
+        The weight of each feature.
+    intercept_ : float
+        The constant of the linear form.
+    rounds_ : int
+        The rounds that were asked.
+    features_ : tuple of str
+        The columns that it learned from, in the order of what was learned.
+    n_features_in_, feature_names_in_ : int, array of str
+        How many features there were, and their names if they had some.
+    plan_, cost_, claim_ : Plan, Cost, PrivacyClaim
+        The error that was to be expected, what was asked and spent, and what is promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> angle = np.linspace(0, 6.28, 20_000)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> learner = LinearRegression(model="curator", epsilon=1.0, bounds=(-1, 1), target_bounds=(-3, 3))
+    >>> learner.fit(X, 2 * X[:, 0] - X[:, 1]).score(X, 2 * X[:, 0] - X[:, 1]) > 0.9
+    True
+    """
 
     coef_: Floats
     intercept_: float
-    features_: tuple[str, ...]
     rounds_: int  # that were asked
+    _nature = Nature("regressor")
 
     def __init__(
         self,
@@ -68,13 +120,21 @@ class LinearRegression(Learner):
         rounds: int | None = None,
         radius: float | None = None,
         check_signal: bool = True,
+        *,
+        epsilon: float | None = None,
+        model: ModelName | None = None,
+        bounds: Bounds | None = None,
+        target_bounds: Pair | None = None,
     ) -> None:
-        """`radius` is how long a vector of features, each in units of half its range, may be without being shortened."""
         self.target = target
         self.features = features
         self.rounds = rounds
         self.radius = radius
         self.check_signal = check_signal
+        self.epsilon = epsilon
+        self.model = model
+        self.bounds = bounds
+        self.target_bounds = target_bounds
 
     def _rounds(self) -> int:
         if self.rounds is not None and not 1 <= self.rounds <= MOST_ROUNDS:
@@ -143,7 +203,7 @@ class LinearRegression(Learner):
     def predict(self, X: Features) -> Floats:  # noqa: N803
         """The expected target of each person."""
         self._require_fitted("coef_")
-        predicted: Floats = numbers_for_prediction(X, self.features_) @ self.coef_ + self.intercept_
+        predicted: Floats = self._numbers(X) @ self.coef_ + self.intercept_
         return predicted
 
     def score(self, X: Features, y: ArrayLike) -> float:  # noqa: N803

@@ -26,16 +26,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from localdp.algorithms.at_hand.bounds import Bounds
+from localdp.algorithms.at_hand.labels import Classes
 from localdp.algorithms.definition import TARGET
 from localdp.algorithms.learners.classifier import Classifier, require_bit
 from localdp.algorithms.learners.halfspace import mean_projection
 from localdp.algorithms.learners.noisy_moments import Regressors, shortened, symmetric
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
-from localdp.algorithms.tables import Features, numbers_for_prediction
+from localdp.algorithms.tables import Features
 from localdp.algorithms.texts import decimal, point
 from localdp.domains import BitDomain, IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.models import ModelName
 from localdp.randomizers.definition import Floats
 
 MOST_ROUNDS = 1024
@@ -47,7 +50,57 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 
 
 class LogisticRegression(Classifier):
-    """Predicts the probability of a bit by a linear form of the features."""
+    """Predicts the probability of a bit by a linear form of the features.
+
+    Parameters
+    ----------
+    target : str, default="target"
+        The column to predict. With arrays, the name that `y` gets.
+    features : list of str, optional
+        The columns to learn from. Default: all bits and numbers, but not the target.
+    rounds : int, optional
+        How often people are asked: once for moments, then for gradients. Default: as often as the noise allows, up to 20.
+    radius : float, optional
+        How long a vector of features, each in units of half its range, may be without being shortened. A good one is about
+        the typical length: signal grows with 1 / radius**2. Default: nobody is shortened.
+    check_signal : bool, default=True
+        Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
+    epsilon : float, optional
+        Arrays only: what each person spends in a fit, in nats. Every model but "exact" needs it.
+    model : {"exact", "curator", "local", "shuffled", "shared"}, optional
+        Arrays only: whom people have to trust. There is no default: a fit without it raises.
+    bounds : (low, high), list of pairs, or mapping from names to pairs, optional
+        Arrays only: what the features can hold, from what is known about them. Every model but "exact" needs them for
+        numbers, and "exact" takes the data's own. Data that do not fit are refused, and nothing is spent.
+    classes : list, optional
+        Arrays only: the labels that `y` can have. Not needed for truth values and for 0 and 1, nor by "exact", which takes
+        those that occur.
+
+    Attributes
+    ----------
+    coef_ : array
+        The weight of each feature.
+    intercept_ : float
+        The constant of the linear form.
+    rounds_ : int
+        The rounds that were asked.
+    classes_ : array
+        The classes, in rising order.
+    features_ : tuple of str
+        The columns that it learned from, in the order of what was learned.
+    n_features_in_, feature_names_in_ : int, array of str
+        How many features there were, and their names if they had some.
+    plan_, cost_, claim_ : Plan, Cost, PrivacyClaim
+        The error that was to be expected, what was asked and spent, and what is promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> age = np.linspace(0, 100, 20_000)[:, None]
+    >>> learner = LogisticRegression(model="local", epsilon=2.0, bounds=(0, 100)).fit(age, age[:, 0] > 50)
+    >>> learner.score(age, age[:, 0] > 50) > 0.9
+    True
+    """
 
     coef_: Floats
     intercept_: float
@@ -60,13 +113,15 @@ class LogisticRegression(Classifier):
         rounds: int | None = None,
         radius: float | None = None,
         check_signal: bool = True,
+        *,
+        epsilon: float | None = None,
+        model: ModelName | None = None,
+        bounds: Bounds | None = None,
+        classes: Classes | None = None,
     ) -> None:
-        """`radius` is how long a vector of features, each in units of half its range, may be without being shortened."""
-        self.target = target
-        self.features = features
+        super().__init__(target, features, check_signal, epsilon, model, bounds, classes)
         self.rounds = rounds
         self.radius = radius
-        self.check_signal = check_signal
 
     def _rounds(self) -> int:
         if self.rounds is not None and not 1 <= self.rounds <= MOST_ROUNDS:
@@ -125,7 +180,7 @@ class LogisticRegression(Classifier):
     def decision_function(self, X: Features) -> Floats:  # noqa: N803
         """The margin of each person: the logarithm of the odds that the label holds."""
         self._require_fitted("coef_")
-        margin: Floats = numbers_for_prediction(X, self.features_) @ self.coef_ + self.intercept_
+        margin: Floats = self._numbers(X) @ self.coef_ + self.intercept_
         return margin
 
     def predict_proba(self, X: Features) -> Floats:  # noqa: N803
