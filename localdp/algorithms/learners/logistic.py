@@ -1,18 +1,21 @@
-"""Logistic regression by moments and gradients: one vector query where noise is large, many rounds where it is small.
+"""Logistic regression: by descent where answers are noisy, by moments and gradients where they are the truth.
 
-The model is Pr[y = 1] = sigma(<w, u> + w_0) with u the features in public units; v = ball(a u, b), a**2 + b**2 = 1.
+The model is Pr[y = 1] = sigma(<w, u> + w_0).
 
-First round: `moments(v, 2*y - 1)`, all second moments of v and its products with the sign s of the label.  Least squares of
-s on u have the direction of w for every elliptical law of u (Brillinger 1982), and are solved with the noise in mind
-(`noisy_moments`).  The length of w is the one at which normal margins m with the moments found agree with the labels as
-often as these do: E[tanh(k m / 2) m] = E[s m].  In the local model at n = 1e5 this one round is better than rounds of
-gradients: a gradient (sigma - y) v is short wherever the model is right, and its noise is not.
+With noise, in any trust model: centre and scale of the features are learned of a part of the people (`learned_scale`),
+the direction of w by one direction of each person (`descent`), and slope and shift of the logistic curve from a table
+of margins and labels (`logistic_curve`; Platt 1999).  Nothing has to be set.  **Deviation** from gradients (sigma - y)
+u: they are short wherever the model is right, and their noise is not.
 
-Further rounds, where the plan finds them good enough: `gradient(logistic, w, v, y)`, each step with four times the inverse
-of the covariance, which is at least the inverse of every Hessian (Boehning and Lindsay 1988), and Nesterov's momentum.
-`rounds=None` takes 20, 10 or 5 rounds if noise moves no margin by more than 0.01 in a step, else 1.
-Features should be scaled so that |u| is about 1 (`radius`).  Whoever is longer is shortened where people are asked, and not
-in `predict`.
+Without noise, or when `rounds` are given, u are the features in public units, v = ball(a u, b), a**2 + b**2 = 1:
+
+- First round: `moments(v, 2*y - 1)`, all second moments of v and its products with the sign s of the label.  Least squares
+  of s on u have the direction of w for every elliptical law of u (Brillinger 1982), and are solved with the noise in mind
+  (`noisy_moments`).  The length of w is the one at which normal margins m with the moments found agree with the labels as
+  often as these do: E[tanh(k m / 2) m] = E[s m].
+- Further rounds: `gradient(logistic, w, v, y)`, each step with four times the inverse of the covariance, which is at least
+  the inverse of every Hessian (Boehning and Lindsay 1988), and Nesterov's momentum.  Whoever is longer than `radius` is
+  shortened where people are asked, and not in `predict`.
 
 Claims.  With answers without error the rounds converge to the maximum of the likelihood.  With three features that fill
 the ball, labels of one side of a plane, and every entry off by at most 0.01, at least 95 % are predicted right.
@@ -23,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,7 +34,10 @@ from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.at_hand.labels import Classes
 from localdp.algorithms.definition import TARGET
 from localdp.algorithms.learners.classifier import Classifier, require_bit
+from localdp.algorithms.learners.descent import Descent, error_after, is_noiseless, part_of, rounds_for
 from localdp.algorithms.learners.halfspace import mean_projection
+from localdp.algorithms.learners.learned_scale import learned, rounds_of_scale
+from localdp.algorithms.learners.logistic_curve import fitted_curve
 from localdp.algorithms.learners.noisy_moments import Regressors, shortened, symmetric
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
 from localdp.algorithms.tables import Features
@@ -43,8 +50,8 @@ from localdp.randomizers.definition import Floats
 
 MOST_ROUNDS = 1024
 _FEATURES, _CONSTANT = map(factor_of, (0.9, 0.1))  # a and b
-_CHOICES = (20, 10, 5)  # numbers of rounds
-_STEADY = 0.01  # the error of a margin in one step that gradients may have
+_EXACT_ROUNDS = 20  # where answers are the truth
+_CURVE = 5  # percent of the rounds for the logistic curve
 _LARGEST_MARGIN = 30.0  # in standard deviations times length: beyond it a logistic curve is a step
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 
@@ -59,10 +66,10 @@ class LogisticRegression(Classifier):
     features : list of str, optional
         The columns to learn from. Default: all bits and numbers, but not the target.
     rounds : int, optional
-        How often people are asked: once for moments, then for gradients. Default: as often as the noise allows, up to 20.
+        How often people are asked: once for moments, then for gradients. Default: a descent, in as many rounds as the
+        noise allows, up to 100; 20 rounds of moments and gradients where there is no noise.
     radius : float, optional
-        How long a vector of features, each in units of half its range, may be without being shortened. A good one is about
-        the typical length: signal grows with 1 / radius**2. Default: nobody is shortened.
+        How long a vector of features is, each in units of half its range: their scale. Default: it is learned.
     check_signal : bool, default=True
         Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
     epsilon : float, optional
@@ -131,9 +138,12 @@ class LogisticRegression(Classifier):
     def _announced(self, oracle: StatisticalQueryOracle) -> int:
         self.rounds_ = self._rounds()
         self._prepare(oracle.schema)
-        if self.rounds is None:
-            steady = (rounds for rounds in _CHOICES if self._is_steady(oracle.in_rounds(rounds)))
-            self.rounds_ = next(steady, 1)
+        self._descent = Descent(self._scaling, f"2*{self.target} - 1")
+        self._descends = self.rounds is None and not is_noiseless(self._descent.plan(oracle))
+        if self._descends:
+            self.rounds_ = rounds_for(oracle, self._descent)
+        elif self.rounds is None:
+            self.rounds_ = _EXACT_ROUNDS
         return self.rounds_
 
     def _prepare(self, schema: Schema) -> None:
@@ -143,13 +153,27 @@ class LogisticRegression(Classifier):
         self._scaling = Scaling.each(schema, self.features_, self.radius)
         self._vector = called("ball", [*self._scaling.forms(_FEATURES), decimal(_CONSTANT)])
 
-    def _is_steady(self, oracle: StatisticalQueryOracle) -> bool:
-        """Whether a gradient step moves margins by little, for features that fill the ball: their covariance is 1 / d."""
-        size = len(self.features_)
-        plan = oracle.plan([self._gradient_query(np.zeros(size), 0.0)])
-        return 4 * size * plan.rows[0].standard_error <= _STEADY
-
     def _learn(self, oracle: StatisticalQueryOracle) -> None:
+        if self._descends:
+            self._learn_by_descent(oracle)
+        else:
+            self._learn_by_moments(oracle)
+
+    def _learn_by_descent(self, oracle: StatisticalQueryOracle) -> None:
+        scale, last = rounds_of_scale(self.rounds_), part_of(self.rounds_, _CURVE)
+        scale = 0 if self.radius is not None else scale
+        steps = self.rounds_ - scale - last
+        self.plan_ = self._descent.plan(oracle)
+        error = error_after(self.plan_, steps)
+        self._require_signal(mean_projection(len(self.features_)), error, "a linear margin")
+        if scale:
+            self._descent = replace(self._descent, scaling=learned(oracle, self._scaling, scale))
+        weights = self._descent.descended(oracle, steps)
+        slope, shift = fitted_curve(oracle, self._descent.margin(weights), self.target, last)
+        coefficients, constant = self._descent.in_columns(weights)
+        self.coef_, self.intercept_ = slope * coefficients, slope * constant + shift
+
+    def _learn_by_moments(self, oracle: StatisticalQueryOracle) -> None:
         query, size = f"moments({self._vector}, 2*{self.target} - 1)", len(self.features_)
         self.plan_ = oracle.plan([query])
         error = math.sqrt(2) * self.plan_.rows[0].standard_error

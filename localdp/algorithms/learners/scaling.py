@@ -56,6 +56,11 @@ class Scaling:
         return cls._rounded(names, (lows + highs) / 2, np.full(len(names), reach))
 
     @classmethod
+    def around(cls, names: Sequence[str], centres: Floats, widths: Floats) -> Self:
+        """Every feature around its centre, in units of its width."""
+        return cls._rounded(names, centres, widths)
+
+    @classmethod
     def _rounded(cls, names: Sequence[str], centres: Floats, widths: Floats) -> Self:
         if (
             not np.isfinite(widths).all()
