@@ -46,6 +46,9 @@ _FEATURES, _CONSTANT = map(factor_of, (0.9, 0.1))  # a and b
 _CHOICES = (20, 10, 5)  # numbers of rounds
 _STEADY = 0.01  # the error of a margin in one step that gradients may have
 _LARGEST_MARGIN = 30.0  # in standard deviations times length: beyond it a logistic curve is a step
+_LEAST_KNOWN = (
+    0.1  # of a variance along the weights, with its eigenvalues raised: below it noise has taken it
+)
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 
 
@@ -203,7 +206,9 @@ def _regression(values: Floats, size: int, error: float) -> tuple[Regressors, Fl
 def _lengthened(regressors: Regressors, products: Floats, mean: float) -> tuple[Floats, float]:
     """Least squares, times the length that makes normal margins agree with the labels as often as these do."""
     weights, constant = regressors.solve(products, mean)
-    spread = math.sqrt(max(float(weights @ regressors.covariance @ weights), 1e-300))
+    # Noise may leave next to nothing of a covariance, or less: then the length follows from what was divided by.
+    divided = _LEAST_KNOWN * float(weights @ (products - regressors.means * mean))
+    spread = math.sqrt(max(float(weights @ regressors.covariance @ weights), divided, 1e-300))
     agreement = float(weights @ products) + constant * mean
     margins = mean + spread * _NODES
     low, high = 0.0, _LARGEST_MARGIN / spread
