@@ -61,9 +61,7 @@ class Learner(ABC):
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     _nature: ClassVar[Nature] = Nature()
-    _reading: ArrayReading | None = (
-        None  # of the arrays that it was fitted with; None: it was fitted with an oracle
-    )
+    _reading: ArrayReading | None = None  # how arrays were read; None: it was fitted with an oracle
 
     def fit(self, X: StatisticalQueryOracle | Features, y: ArrayLike | None = None) -> Self:  # noqa: N803
         """Learn from an oracle; or from a table of features at hand and labels, whose people then spend `epsilon` each."""
@@ -107,11 +105,17 @@ class Learner(ABC):
             type(self).__name__,
             own,
             self.bounds,
+            self._wanted(),
             target=getattr(self, "target", None) if supervised else None,
             classes=getattr(self, "classes", None),
             target_bounds=getattr(self, "target_bounds", None),
             nature=self._nature,
         )
+
+    def _wanted(self) -> Sequence[str] | None:
+        """The columns that it looks at; None: all."""
+        wanted: Sequence[str] | None = getattr(self, "features", None)
+        return wanted
 
     def _fitted(self, oracle: StatisticalQueryOracle) -> Self:
         view = oracle.in_rounds(self._announced(oracle))
