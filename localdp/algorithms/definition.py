@@ -29,7 +29,7 @@ from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.at_hand.reading import ArrayReading, Rules, read_arrays
 from localdp.algorithms.quick_start import oracle_of_records
 from localdp.algorithms.scikit_learn import Nature, not_fitted, tags_of
-from localdp.algorithms.spending import record_fit
+from localdp.algorithms.spending import record_departure, record_fit
 from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Records, Schema
 from localdp.domains.columns import ColumnArray
@@ -177,6 +177,12 @@ class Learner(ABC):
                 raise InvalidParameter(f"{type(self).__name__} has no parameter {name!r:.60}")
             setattr(self, name, value)
         return self
+
+    def __getstate__(self) -> dict[str, object]:
+        """What a copy in another process gets; one that is not fitted yet will spend what no account here can see."""
+        if not hasattr(self, "cost_"):
+            record_departure()
+        return dict(vars(self))
 
     def __sklearn_tags__(self) -> Tags:
         """What scikit-learn should know: fits draw noise unless the model is exact."""

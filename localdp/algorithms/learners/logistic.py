@@ -100,7 +100,7 @@ class LogisticRegression(Classifier):
     --------
     >>> import numpy as np
     >>> age = np.linspace(0, 100, 20_000)[:, None]
-    >>> learner = LogisticRegression(model="local", epsilon=2.0, bounds=(0, 100)).fit(age, age[:, 0] > 50)
+    >>> learner = LogisticRegression(model="local", epsilon=4.0, bounds=(0, 100)).fit(age, age[:, 0] > 50)
     >>> learner.score(age, age[:, 0] > 50) > 0.9
     True
     """
