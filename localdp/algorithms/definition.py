@@ -189,7 +189,11 @@ class Learner(ABC):
         return tags_of(self._nature, draws=self.model is not None and model_named(self.model).spends)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        defaults = {
+            name: repr(one.default) for name, one in inspect.signature(type(self)).parameters.items()
+        }
+        told = {name: repr(value) for name, value in self.get_params().items()}
+        shown = ", ".join(f"{name}={text}" for name, text in told.items() if text != defaults[name])
         return f"{type(self).__name__}({shown})"
 
     def _require_fitted(self, attribute: str) -> None:

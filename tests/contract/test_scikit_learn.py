@@ -218,9 +218,16 @@ def test_several_classes_and_categories_are_learned_from_a_frame(kind: type[Any]
 # clone, Pipeline, cross_val_score, GridSearchCV.
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+def required(name: str) -> dict[str, str]:
+    """What has no default."""
+    return {
+        key: "x" for key in ("column", "queries") if key in documented(learner_named(name), "Parameters")
+    }
+
+
+@pytest.mark.parametrize("name", [*LEARNERS, *RELEASES])
 def test_a_clone_carries_every_parameter(name: str) -> None:
-    learner = made(name, model="local", epsilon=0.5, bounds={"age": (0, 100)})
+    learner = made(name, model="local", epsilon=0.5, bounds={"age": (0, 100)}, **required(name))
     again = clone(learner)
     assert again is not learner
     assert repr(again.get_params()) == repr(learner.get_params())
@@ -290,10 +297,15 @@ def documented(kind: type[Learner], section: str) -> list[str]:
 def test_every_parameter_is_documented_in_the_order_of_the_constructor(name: str) -> None:
     kind = learner_named(name)
     told = documented(kind, "Parameters")
-    required = {parameter: "x" for parameter in ("column", "queries") if parameter in told}
-    assert sorted(told) == sorted(kind(**required).get_params())
+    taken = made(name, **required(name)).get_params()
+    assert sorted(told) == sorted(taken)
     own = [parameter for parameter in told if parameter not in (*OF_ARRAYS, "check_signal")]
-    assert own == [parameter for parameter in kind(**required).get_params() if parameter in own]
+    assert own == [parameter for parameter in taken if parameter in own]
+
+
+def test_a_learner_shows_the_parameters_that_were_said() -> None:
+    learner = NaiveBayes(bins=8, model="local", epsilon=1.0)
+    assert repr(learner) == "NaiveBayes(bins=8, epsilon=1.0, model='local')"
 
 
 def examples(kind: type[Learner]) -> Iterator[doctest.DocTest]:
@@ -332,9 +344,11 @@ def test_learners_neither_import_scikit_learn_nor_need_it() -> None:
         "import sys; sys.modules['sklearn'] = None\n"
         "from localdp.algorithms.learners.naive_bayes import NaiveBayes\n"
         "print(NaiveBayes(model='exact').fit([[True], [False]], [True, False]).predict([[True]]))\n"
+        "try: NaiveBayes().predict([[True]])\n"
+        "except ValueError as error: print(type(error).__name__)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "[ True]", done.stderr
+    assert done.stdout.splitlines() == ["[ True]", "NotFitted"], done.stderr
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert NaiveBayes(model="exact").fit([[True], [False]], [True, False]).n_features_in_ == 1
