@@ -29,7 +29,7 @@ from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.at_hand.reading import ArrayReading, Rules, read_arrays
 from localdp.algorithms.quick_start import oracle_of_records
 from localdp.algorithms.scikit_learn import Nature, not_fitted, tags_of
-from localdp.algorithms.spending import record_fit
+from localdp.algorithms.spending import record_departure, record_fit
 from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Records, Schema
 from localdp.domains.columns import ColumnArray
@@ -61,9 +61,7 @@ class Learner(ABC):
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     _nature: ClassVar[Nature] = Nature()
-    _reading: ArrayReading | None = (
-        None  # of the arrays that it was fitted with; None: it was fitted with an oracle
-    )
+    _reading: ArrayReading | None = None  # how arrays were read; None: it was fitted with an oracle
 
     def fit(self, X: StatisticalQueryOracle | Features, y: ArrayLike | None = None) -> Self:  # noqa: N803
         """Learn from an oracle; or from a table of features at hand and labels, whose people then spend `epsilon` each."""
@@ -107,11 +105,17 @@ class Learner(ABC):
             type(self).__name__,
             own,
             self.bounds,
+            self._wanted(),
             target=getattr(self, "target", None) if supervised else None,
             classes=getattr(self, "classes", None),
             target_bounds=getattr(self, "target_bounds", None),
             nature=self._nature,
         )
+
+    def _wanted(self) -> Sequence[str] | None:
+        """The columns that it looks at; None: all."""
+        wanted: Sequence[str] | None = getattr(self, "features", None)
+        return wanted
 
     def _fitted(self, oracle: StatisticalQueryOracle) -> Self:
         view = oracle.in_rounds(self._announced(oracle))
@@ -174,12 +178,22 @@ class Learner(ABC):
             setattr(self, name, value)
         return self
 
+    def __getstate__(self) -> dict[str, object]:
+        """What a copy in another process gets; one that is not fitted yet will spend what no account here can see."""
+        if not hasattr(self, "cost_"):
+            record_departure()
+        return dict(vars(self))
+
     def __sklearn_tags__(self) -> Tags:
         """What scikit-learn should know: fits draw noise unless the model is exact."""
         return tags_of(self._nature, draws=self.model is not None and model_named(self.model).spends)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        defaults = {
+            name: repr(one.default) for name, one in inspect.signature(type(self)).parameters.items()
+        }
+        told = {name: repr(value) for name, value in self.get_params().items()}
+        shown = ", ".join(f"{name}={text}" for name, text in told.items() if text != defaults[name])
         return f"{type(self).__name__}({shown})"
 
     def _require_fitted(self, attribute: str) -> None:

@@ -40,7 +40,12 @@ class Nature:
 
 def not_fitted(message: str) -> NotFitted:
     """The error of a learner that is not fitted; in a process with scikit-learn it is a `NotFittedError` as well."""
-    return (_not_fitted_there() if "sklearn" in sys.modules else NotFitted)(message)
+    return (_not_fitted_there() if _is_here() else NotFitted)(message)
+
+
+def _is_here() -> bool:
+    """Whether somebody has imported scikit-learn."""
+    return sys.modules.get("sklearn") is not None
 
 
 @functools.cache
@@ -53,7 +58,7 @@ def _not_fitted_there() -> type[NotFitted]:
 def warn_of_column_vector() -> None:
     """Say that y has a column for nothing."""
     message = "A column-vector y was passed when a 1d array was expected: it is read as y.ravel()"
-    if "sklearn" in sys.modules:
+    if _is_here():
         from sklearn.exceptions import DataConversionWarning
 
         warnings.warn(message, DataConversionWarning, stacklevel=4)

@@ -89,8 +89,13 @@ def has_names(table: object) -> TypeGuard[Mapping[str, ArrayLike]]:
     return isinstance(table, Mapping) or (hasattr(table, "columns") and hasattr(table, "__getitem__"))
 
 
+def names_of(table: Mapping[str, ArrayLike]) -> list[str]:
+    """The names by which a table gives its columns."""
+    return list(table if isinstance(table, Mapping) else getattr(table, "column_names", table.columns))
+
+
 def _by_name(table: Mapping[str, ArrayLike], names: Sequence[str]) -> dict[str, ColumnArray]:
-    known = table if isinstance(table, Mapping) else table.columns
+    known = names_of(table)
     missing = [name for name in names if name not in known]
     if missing:
         raise InvalidParameter(f"{len(missing)} features are missing, the first is {missing[0]!r:.60}")

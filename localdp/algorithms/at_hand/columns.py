@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from localdp.algorithms.tables import Features, has_names
+from localdp.algorithms.tables import Features, has_names, names_of
 from localdp.domains import Records
 from localdp.domains.columns import ColumnArray
 from localdp.errors import InvalidParameter
@@ -59,16 +59,12 @@ def read_columns(X: Features) -> ReadColumns:  # noqa: N803
 
 def names_in(X: Features) -> tuple[str, ...] | None:  # noqa: N803
     """The names of the columns, if they are texts."""
-    names = _keys(X) if has_names(X) else []
+    names = names_of(X) if has_names(X) else []
     return tuple(names) if names and all(isinstance(name, str) for name in names) else None
 
 
-def _keys(X: Mapping[str, ArrayLike]) -> list[str]:  # noqa: N803
-    return list(X.keys() if isinstance(X, Mapping) else X.columns)
-
-
 def _named(X: Mapping[str, ArrayLike]) -> ReadColumns:  # noqa: N803
-    names = _keys(X)
+    names = names_of(X)
     series = [X[name] for name in names]
     lengths = {len(one) if isinstance(one, Sized) else 0 for one in series}
     if len(lengths) > 1:
@@ -76,7 +72,7 @@ def _named(X: Mapping[str, ArrayLike]) -> ReadColumns:  # noqa: N803
     _require_size(lengths.pop() if lengths else 0, len(names))
     labels = tuple(_labels(one) for one in series)
     columns = [
-        _values(np.asarray(one), f"column {name!r:.60}") if told is None else np.asarray(one, object)
+        _values(np.asarray(one), f"column {name!r:.60}") if told is None else _texts(np.asarray(one))
         for one, name, told in zip(series, names, labels, strict=True)
     ]
     return ReadColumns(tuple(columns), labels, names_in(X))
@@ -86,6 +82,11 @@ def _labels(series: object) -> tuple[str, ...] | None:
     """The labels that a column declares in its type, whether they occur or not."""
     told = getattr(getattr(series, "dtype", None), "categories", None)
     return None if told is None else tuple(str(label) for label in told)
+
+
+def _texts(values: ColumnArray) -> ColumnArray:
+    """Labels as texts: those of a categorical may be numbers, which are not places among the labels."""
+    return np.array([str(value) for value in values], object)
 
 
 def _dense(X: object) -> ColumnArray:  # noqa: N803

@@ -36,6 +36,7 @@ from localdp.algorithms.scikit_learn import Nature
 from localdp.algorithms.tables import Features
 from localdp.domains import BitDomain, CategoryDomain, Domain, RealDomain, Records, Schema, is_column_name
 from localdp.domains.columns import ColumnArray
+from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter
 
 
@@ -46,6 +47,9 @@ class Rules:
     who: str  # the learner, for messages
     own: bool = False  # what is not said may be read off the data: in the exact model alone
     bounds: Bounds | None = None
+    wanted: Sequence[str] | None = (
+        None  # the columns that are learned from; None: all, and the others need no bounds
+    )
     target: str | None = None  # the name that y gets; None: y is ignored
     classes: Classes | None = None
     target_bounds: Pair | None = None
@@ -93,7 +97,7 @@ def read_arrays(X: Features, y: ArrayLike | None, rules: Rules) -> tuple[ArrayRe
     middles = _middles(domains) if rules.nature.over_bits else {}
     classes, target = _target(y, read.people, rules)
     reading = ArrayReading(rules.who, names, read.names, middles, classes)
-    columns = reading.named(read)
+    columns = {name: values for name, values in reading.named(read).items() if name in domains}
     schema = {name: BitDomain() if name in middles else domain for name, domain in domains.items()}
     if target is not None and rules.target is not None:
         schema[rules.target], columns[rules.target] = target
@@ -108,7 +112,8 @@ def records_of_arrays(
 ) -> Records:
     """A table at hand as records, y as the bit `target`; numbers need bounds, as for a learner."""
     named = None if y is None else target
-    return read_arrays(X, y, Rules("a table", bounds=bounds, target=named, nature=Nature("classifier")))[1]
+    nature = Nature("classifier", categories=True)
+    return read_arrays(X, y, Rules("a table", bounds=bounds, target=named, nature=nature))[1]
 
 
 def _names(read: ReadColumns, target: str | None) -> tuple[str, ...]:
@@ -128,16 +133,29 @@ def _names(read: ReadColumns, target: str | None) -> tuple[str, ...]:
 
 
 def _domains(read: ReadColumns, names: Sequence[str], rules: Rules) -> dict[str, Domain]:
-    pairs = bounds_by_column(rules.bounds, read, names)
-    domains: dict[str, Domain] = {}
-    for place, (name, values, labels) in enumerate(zip(names, read.columns, read.labels, strict=True)):
-        if labels is not None:
-            domains[name] = CategoryDomain(labels)
-        elif values.dtype.kind == "b":
-            domains[name] = BitDomain()
-        else:
-            domains[name] = domain_of(values, pairs[place], read.title(place), "bounds", own=rules.own)
-    return domains
+    """What each column may hold that is learned from."""
+    pairs, wanted = (
+        bounds_by_column(rules.bounds, read, names),
+        names if rules.wanted is None else rules.wanted,
+    )
+    unknown = [name for name in wanted if name not in names]
+    if unknown:
+        raise InvalidParameter(f"X has no column {unknown[0]!r:.60}{suggestion(unknown[0], names)}")
+    places = [place for place, name in enumerate(names) if name in wanted]
+    return {names[place]: _domain(read, place, pairs[place], rules) for place in places}
+
+
+def _domain(read: ReadColumns, place: int, pair: Pair | None, rules: Rules) -> Domain:
+    values, labels, title = read.columns[place], read.labels[place], read.title(place)
+    if labels is not None and not rules.nature.categories:
+        raise InvalidParameter(
+            f"{rules.who} cannot learn from {title}, a category: leave it out, or make a column of truth values for a label"
+        )
+    if labels is not None:
+        return CategoryDomain(labels)
+    if values.dtype.kind == "b":
+        return BitDomain()
+    return domain_of(values, pair, title, "bounds", own=rules.own)
 
 
 def _middles(domains: Mapping[str, Domain]) -> dict[str, float]:

@@ -53,6 +53,9 @@ _FEATURES, _CONSTANT = map(factor_of, (0.9, 0.1))  # a and b
 _EXACT_ROUNDS = 20  # where answers are the truth
 _CURVE = 5  # percent of the rounds for the logistic curve
 _LARGEST_MARGIN = 30.0  # in standard deviations times length: beyond it a logistic curve is a step
+_LEAST_KNOWN = (
+    0.1  # of a variance along the weights, with its eigenvalues raised: below it noise has taken it
+)
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 
 
@@ -104,7 +107,7 @@ class LogisticRegression(Classifier):
     --------
     >>> import numpy as np
     >>> age = np.linspace(0, 100, 20_000)[:, None]
-    >>> learner = LogisticRegression(model="local", epsilon=2.0, bounds=(0, 100)).fit(age, age[:, 0] > 50)
+    >>> learner = LogisticRegression(model="local", epsilon=4.0, bounds=(0, 100)).fit(age, age[:, 0] > 50)
     >>> learner.score(age, age[:, 0] > 50) > 0.9
     True
     """
@@ -227,7 +230,9 @@ def _regression(values: Floats, size: int, error: float) -> tuple[Regressors, Fl
 def _lengthened(regressors: Regressors, products: Floats, mean: float) -> tuple[Floats, float]:
     """Least squares, times the length that makes normal margins agree with the labels as often as these do."""
     weights, constant = regressors.solve(products, mean)
-    spread = math.sqrt(max(float(weights @ regressors.covariance @ weights), 1e-300))
+    # Noise may leave next to nothing of a covariance, or less: then the length follows from what was divided by.
+    divided = _LEAST_KNOWN * float(weights @ (products - regressors.means * mean))
+    spread = math.sqrt(max(float(weights @ regressors.covariance @ weights), divided, 1e-300))
     agreement = float(weights @ products) + constant * mean
     margins = mean + spread * _NODES
     low, high = 0.0, _LARGEST_MARGIN / spread

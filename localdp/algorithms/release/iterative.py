@@ -34,6 +34,7 @@ from localdp.algorithms.release.distinguishers import Distinguisher, Exponential
 from localdp.algorithms.release.synthetic import Distribution, rows_of
 from localdp.algorithms.release.universe import Universe
 from localdp.algorithms.release.updates import DatabaseUpdate, Guess, MultiplicativeWeights
+from localdp.algorithms.scikit_learn import Nature
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import Cost, StatisticalQueryOracle
@@ -162,6 +163,7 @@ class IterativeConstruction(Learner):
     distribution_: Distribution
     answers_: Floats  # of the last guess, to the queries in their order
     updates_: int
+    _nature = Nature(categories=True)
     converged_: bool
 
     def _rounds(self) -> int:

@@ -35,6 +35,7 @@ from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.definition import Learner, Measures, measures_of_errors
 from localdp.algorithms.release.synthetic import Distribution
 from localdp.algorithms.release.universe import Columns, Universe
+from localdp.algorithms.scikit_learn import Nature
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
 from localdp.estimation.multiplicative_weights import fit_least_squares, fit_worst_first
@@ -132,6 +133,7 @@ class MarginalRelease(Learner):
     order_: int
     parities_: Floats  # in the order of `parity_masks`
     variances_: Floats
+    _nature = Nature(categories=True)
 
     def _rounds(self) -> int:
         if self.order is not None and (not isinstance(self.order, int) or self.order < 1):

@@ -129,6 +129,9 @@ class RangeRelease(Learner):
     edges_: Floats  # of the bins, one more than there are bins
     prefix_: Floats  # the mass below every edge, unbiased; from 0 to exactly 1
 
+    def _wanted(self) -> Sequence[str]:
+        return (self.column,)
+
     def _rounds(self) -> int:
         if not isinstance(self.bins, int) or not 2 <= self.bins <= MOST_BINS:
             raise InvalidParameter(f"a range is cut into 2 to {MOST_BINS} bins")

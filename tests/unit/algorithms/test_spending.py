@@ -1,7 +1,10 @@
 """What several fits spend together."""
 
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.learners.naive_bayes import NaiveBayes
@@ -22,7 +25,7 @@ def test_epsilons_add_up_over_the_fits_of_the_block_and_of_no_other() -> None:
     assert spent.at_most == Epsilon.requested(0.75)
     assert spent.on_average == 0.625
     assert str(spent) == (
-        "2 fits in this process: epsilon 0.75 for whoever was in all of them, 0.625 for a person on average"
+        "2 fits: epsilon 0.75 for whoever was in all of them, 0.625 for a person on average"
     )
 
 
@@ -46,6 +49,18 @@ def test_what_the_exact_model_answers_costs_no_epsilon() -> None:
     with spending() as spent:
         NaiveBayes(model="exact").fit(X, X[:, 0])
     assert (len(spent.fits), spent.at_most) == (1, Epsilon(0))
+
+
+def test_an_account_that_learners_left_for_other_processes_gives_no_sum() -> None:
+    learner = NaiveBayes(model="curator", epsilon=0.5)
+    with spending(people=4000) as spent:
+        pickle.dumps(learner.fit(X, X[:, 0]))
+        assert spent.at_most == Epsilon.requested(0.5)
+        pickle.dumps(clone(learner))
+    for told in (lambda: spent.at_most, lambda: spent.on_average):
+        with pytest.raises(InvalidParameter, match="n_jobs"):
+            told()
+    assert "not known" in str(spent)
 
 
 def test_an_average_needs_the_number_of_people() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 
@@ -15,7 +16,9 @@ COLUMNS: dict[str, Any] = {"age": [30.5, 70.0], "smoker": [True, False], "visits
 
 
 @pytest.mark.parametrize(
-    "table", [COLUMNS, pd.DataFrame(COLUMNS), pl.DataFrame(COLUMNS)], ids=["mapping", "pandas", "polars"]
+    "table",
+    [COLUMNS, pd.DataFrame(COLUMNS), pl.DataFrame(COLUMNS), pa.table(COLUMNS)],
+    ids=["mapping", "pandas", "polars", "arrow"],
 )
 def test_columns_of_a_table_with_names_keep_their_names_and_types(table: Any) -> None:
     read = read_columns(table)
@@ -43,6 +46,12 @@ def test_a_category_declares_its_labels_whether_they_occur_or_not(wards: Any) ->
     read = read_columns({"ward": wards, "age": [1.0, 2.0]})
     assert read.labels == (("a", "b", "c"), None)
     assert read.columns[0].tolist() == ["b", "a"]
+
+
+def test_labels_that_are_numbers_are_labels_and_not_places_among_them() -> None:
+    read = read_columns(pd.DataFrame({"ward": pd.Categorical([0, 2], categories=[2, 0])}))
+    assert read.labels == (("2", "0"),)
+    assert read.columns[0].tolist() == ["0", "2"]
 
 
 def test_objects_are_numbers_or_truth_values_if_they_can_be() -> None:

@@ -42,6 +42,20 @@ def test_a_frame_has_bits_numbers_and_categories_beside_each_other() -> None:
     assert records.column("ward").tolist() == [0, 1]
 
 
+def test_columns_that_are_not_learned_from_need_no_bounds() -> None:
+    frame = pd.DataFrame({"age": [30.0], "income": [1e9]})
+    rules = replace(CLASSIFIER, bounds={"age": (0, 100)}, wanted=["age"])
+    assert read_arrays(frame, [True], rules)[1].schema.names == ("age", "target")
+    with pytest.raises(InvalidParameter, match="'agee'; did you mean 'age'"):
+        read_arrays(frame, [True], replace(rules, wanted=["agee"]))
+
+
+def test_a_category_is_refused_by_who_cannot_learn_from_it_and_not_left_out_in_silence() -> None:
+    frame = pd.DataFrame({"age": [30.0], "ward": pd.Categorical(["a"])})
+    with pytest.raises(InvalidParameter, match="Tree cannot learn from column 'ward'"):
+        read_arrays(frame, [True], replace(CLASSIFIER, bounds=(0, 100)))
+
+
 def test_names_that_queries_cannot_write_are_replaced_and_stay_different() -> None:
     frame = pd.DataFrame([[1.0, 1.0, 1.0, 1.0]], columns=["Größe", "target", "x0", "in"])
     reading, records = read_arrays(frame, [True], replace(CLASSIFIER, bounds=(0, 1)))

@@ -107,3 +107,12 @@ def test_probabilities_of_far_people_are_numbers() -> None:
     learner = LogisticRegression(rounds=1, radius=1.0).fit(ExactOracle(SEPARATED))
     far = learner.predict_proba(1e6 * SPHERE[:20])
     assert np.isfinite(far).all() and (far.sum(axis=1) == 1).all() and set(far.ravel()) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_covariance_that_noise_has_taken_does_not_let_the_weights_run_away(seed: int) -> None:
+    ages = np.random.default_rng(seed).uniform(0, 100, (20_000, 1))
+    wide = table_of(ages, 1000.0, ages[:, 0] > 50)  # twenty times as wide as it needs to be
+    learner = LogisticRegression().fit(oracle_about(wide, "curator", f"wide {seed}"))
+    assert learner.rounds_ > 1
+    assert learner.score(ages, ages[:, 0] > 50) > 0.9
