@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from hashlib import shake_128
 
 import numpy as np
 
@@ -101,10 +102,10 @@ def _scalar_mean(
 def projection_query(scaling: Scaling, number: int) -> str:
     """In which power of two the size of a projection on random signs is."""
     size = len(scaling.names)
-    draws = np.random.default_rng(number)  # public, and the same for everybody
-    used = np.sort(draws.permutation(size)[:_MOST_FEATURES])
+    words = np.frombuffer(shake_128(b"projection %d" % number).digest(2 * size), np.uint16)  # public
+    used = np.sort(np.argsort(words, kind="stable")[:_MOST_FEATURES])
     signs = np.zeros(size)
-    signs[used] = draws.choice((-1.0, 1.0), len(used)) * math.sqrt(size / len(used))
+    signs[used] = (1.0 - 2.0 * (words[used] & 1)) * math.sqrt(size / len(used))
     terms = scaling.terms(signs)
     return sizes_query(" + ".join(terms[place] for place in used))
 
