@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,8 +16,11 @@ from parties.command.arguments import (
     PlanOption,
     SeedOption,
     ServersOption,
-    Transport,
 )
+from parties.command.declaring import command
+from parties.command.options import names, require_writable, whole_number, whole_numbers
+from parties.command.output import plain_path, print_ok, print_whole, stderr_console, stdout_console
+from parties.command.signals import terminate_like_ctrl_c
 
 if TYPE_CHECKING:
     from localdp.experiments.comparison import Comparison
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from parties.experiments.definition import Experiment
 
 
+@command
 def compare(
     epsilon: EpsilonOption = "1",
     people: Annotated[
@@ -33,8 +37,8 @@ def compare(
     trials: Annotated[str, typer.Option(help="How often each count is repeated.")] = "2000",
     models: Annotated[str, typer.Option(help="Which trust models.")] = ",".join(MODELS),
     transport: Annotated[
-        Transport, typer.Option(help="Parties as objects or as processes.")
-    ] = Transport.process,
+        Literal["process", "grpc"], typer.Option(help="Parties as objects or as processes.")
+    ] = "process",
     noise_plan: PlanOption = "each-server",
     parties: PartiesOption = 4,
     servers: ServersOption = 2,
@@ -46,36 +50,27 @@ def compare(
     insecure_seed: SeedOption = None,
 ) -> None:
     """Show the separation of section 9.3: error sqrt(n) locally, constant with a shuffler or a curator, shared or not."""
-    from parties.command.options import names, whole_number, whole_numbers
-    from parties.command.output import reporting
+    from localdp.accounting.epsilon import Epsilon
+    from localdp.sharing.noise_plans import NoisePlan
+    from parties.experiments.comparing import comparison
+    from parties.experiments.definition import PartiesPlan, Sweep
 
-    with reporting(json):
-        from localdp.accounting.epsilon import Epsilon
-        from localdp.sharing.noise_plans import NoisePlan
-        from parties.experiments.comparing import comparison
-        from parties.experiments.definition import PartiesPlan, Sweep
-
-        sweep = Sweep(
-            names(models),
-            (Epsilon.requested(epsilon),),
-            whole_numbers(people),
-            (None,),
-            whole_number(trials),
-            () if insecure_seed is None else (insecure_seed,),
-        )
-        plan = PartiesPlan(
-            parties,
-            share_servers=servers,
-            transport="processes" if transport is Transport.grpc else "in-process",
-        )
-        _run(comparison(sweep, plan, NoisePlan.parse(noise_plan)), transport.value, jobs, out, json)
+    sweep = Sweep(
+        names(models),
+        (Epsilon.requested(epsilon),),
+        whole_numbers(people),
+        (None,),
+        whole_number(trials),
+        () if insecure_seed is None else (insecure_seed,),
+    )
+    plan = PartiesPlan(
+        parties, share_servers=servers, transport="processes" if transport == "grpc" else "in-process"
+    )
+    _run(comparison(sweep, plan, NoisePlan.parse(noise_plan)), transport, jobs, out, json)
 
 
 def _run(experiment: Experiment, transport: str, jobs: int, out: Path | None, json: bool) -> None:
     """Run, then print the table or the envelope, and write the files."""
-    from parties.command.options import require_writable
-    from parties.command.output import plain_path, print_ok, print_whole, stdout_console
-    from parties.command.signals import terminate_like_ctrl_c
     from parties.report.comparison import print_comparison
     from parties.report.drawing import require_matplotlib
     from parties.report.writing import write_comparison
@@ -98,7 +93,6 @@ def _measured(experiment: Experiment, transport: str, jobs: int) -> Comparison:
     """The experiment, with a progress bar on standard error that moves with every finished block of trials."""
     from localdp.experiments.comparison import Comparison
     from localdp.oracles.shuffler import DEFAULT_DELTA
-    from parties.command.output import stderr_console
     from parties.experiments.comparing import run_comparison
     from parties.view.bars import trials_shown
 

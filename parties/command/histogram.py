@@ -2,71 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-from rich.table import Table
+import typer
 
-from localdp.accounting.epsilon import Epsilon
-from localdp.estimation.consistency import norm_sub
-from localdp.experiments.keyring import Keyring
-from localdp.experiments.population import made_up_people
-from localdp.oracles.histogram import Histogram, ask_histogram
-from parties.command.options import number_of_people
+from parties.command.arguments import AskingMany, JsonOption
+from parties.command.declaring import command
 from parties.command.output import print_ok, print_whole, stdout_console
-from parties.command.running import are_running, connected
 from parties.durable import Data
 
 if TYPE_CHECKING:
-    from parties.federation import Federation
+    from localdp.oracles.histogram import Histogram
 
 MOST_BARS = 200
 _BAR_WIDTH = 30
 
 
-@dataclass(frozen=True, slots=True)
-class HistogramOptions:
-    """The command's options, as typed."""
+@command
+def histogram(
+    query: Annotated[
+        str,
+        typer.Argument(
+            help="A column with a list of values, or a query that has one, such as 'which(age < 20, age < 40)'."
+        ),
+    ],
+    asking: AskingMany,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Ask also where the noise drowns the frequencies.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Estimate the frequencies of all values of a column or query, in the local model, with the best randomizer for it."""
+    from localdp.accounting.epsilon import Epsilon
+    from localdp.experiments.keyring import Keyring
+    from localdp.oracles.histogram import ask_histogram
+    from parties.command.asking import federation_of
 
-    query: str
-    epsilon: str
-    connect: Path | None
-    identity: Path | None
-    relay: str | None
-    expect: str
-    people: str
-    parties: int
-    anyway: bool
-    json: bool
-
-
-def run_histogram(options: HistogramOptions) -> None:
-    """Ask, then print every frequency with its error."""
-    epsilon = Epsilon.requested(options.epsilon)
     source = Keyring.from_system().source("analyst")
-    with _federation(options, epsilon) as federation:
-        reports, checked = federation.reports(), not options.anyway
-        histogram = ask_histogram(reports, options.query, epsilon, source, check_signal=checked)
-    if options.json:
-        print_ok(histogram_data(histogram))
+    with federation_of(asking, lambda schema: None) as federation:
+        reports, epsilon = federation.reports(), Epsilon.requested(asking.epsilon)
+        found = ask_histogram(reports, query, epsilon, source, check_signal=not anyway)
+    if json:
+        print_ok(histogram_data(found))
         return
-    _print(histogram)
-
-
-def _federation(options: HistogramOptions, epsilon: Epsilon) -> Federation:
-    """Running parties if connected, else parties launched for this question."""
-    from parties.federation import Federation
-
-    if are_running(options):
-        return connected(options)
-    people = made_up_people(number_of_people(options.people), Keyring.from_system().source("people"))
-    return Federation.launch(people, parties=options.parties, budget=epsilon)
+    _print(found)
 
 
 def histogram_data(histogram: Histogram) -> Data:
     """The histogram for a machine: raw estimates with their errors, and the consistent ones beside them."""
+    from localdp.estimation.consistency import norm_sub
+
     frequencies = histogram.frequencies
     low, high = frequencies.intervals(0.95, simultaneous=True)
     return {
@@ -83,6 +68,9 @@ def histogram_data(histogram: Histogram) -> Data:
 
 
 def _print(histogram: Histogram) -> None:
+    import numpy as np
+    from rich.table import Table
+
     frequencies = histogram.frequencies
     shown = np.argsort(-frequencies.values)[:MOST_BARS] if len(histogram.values) > MOST_BARS else None
     order = range(len(histogram.values)) if shown is None else sorted(shown.tolist())

@@ -8,9 +8,12 @@ from typing import Annotated
 import typer
 
 from parties.command.arguments import JsonOption
+from parties.command.declaring import command
+from parties.command.output import print_ok, print_whole, stdout_console
 
 
-def report_command(
+@command
+def report(
     directory: Annotated[
         Path,
         typer.Argument(readable=False, help="Where run, compare, separate or attack put their results."),
@@ -21,14 +24,6 @@ def report_command(
     json: JsonOption = False,
 ) -> None:
     """Make one page of results that needs nothing else: plots, numbers, promises, refusals, costs, origin."""
-    from parties.command.output import reporting
-
-    with reporting(json):
-        _run(directory, out, json)
-
-
-def _run(directory: Path, out: Path | None, json: bool) -> None:
-    from parties.command.output import print_ok, print_whole, stdout_console
     from parties.report.drawing import require_matplotlib
     from parties.report.files import stories_in
     from parties.report.writing import write_report

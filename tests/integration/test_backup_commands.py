@@ -9,13 +9,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from parties.command.backup import run_backup, run_restore
 
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, RolledBack
 from parties.agent.config import load_config
 from parties.agent.epochs import opened_epoch
 from parties.agent.state import init_storage, publish
-from parties.command.backup import run_backup, run_restore
 from parties.coordinator import Peer, RemoteParties
 from parties.witness.record import WitnessRecord
 from tests.integration.test_witness import witness_at
