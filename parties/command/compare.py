@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from localdp.errors import InvalidParameter
 from localdp.oracles.models import MODELS, models_with
 from parties.command.arguments import (
     EpsilonOption,
     JsonOption,
     PartiesOption,
     PlanOption,
+    ResumeOption,
     SeedOption,
     ServersOption,
 )
 from parties.command.declaring import command
 from parties.command.options import names, require_writable, whole_number, whole_numbers
-from parties.command.output import plain_path, print_ok, print_whole, stderr_console, stdout_console
+from parties.command.output import (
+    going_on,
+    plain_path,
+    print_ok,
+    print_whole,
+    stderr_console,
+    stdout_console,
+)
 from parties.command.signals import terminate_like_ctrl_c
 
 if TYPE_CHECKING:
     from localdp.experiments.comparison import Comparison
     from parties.experiments.cells import Block, BlockResult
     from parties.experiments.definition import Experiment
+    from parties.experiments.journal import Journal
+
+JOURNAL = "compare.jsonl"  # in the directory of results, while they are not whole
 
 
 @command
@@ -46,6 +60,7 @@ def compare(
         int, typer.Option(min=1, max=64, help="Worker processes, with --transport process.")
     ] = 2,
     out: Annotated[Path | None, typer.Option(help="Directory for compare.json, .svg and .html.")] = None,
+    resume: ResumeOption = False,
     json: JsonOption = False,
     insecure_seed: SeedOption = None,
 ) -> None:
@@ -66,30 +81,48 @@ def compare(
     plan = PartiesPlan(
         parties, share_servers=servers, transport="processes" if transport == "grpc" else "in-process"
     )
-    _run(comparison(sweep, plan, NoisePlan.parse(noise_plan)), transport, jobs, out, json)
+    terminate_like_ctrl_c()
+    experiment = comparison(sweep, plan, NoisePlan.parse(noise_plan))
+    if out is None:
+        if resume:
+            raise InvalidParameter(
+                "--resume goes on with what was kept in a directory: give the same --out"
+            )
+        _tell(_measured(experiment, transport, jobs, None), (), json)
+    else:
+        _tell(*_kept(experiment, transport, jobs, out, resume), json)
 
 
-def _run(experiment: Experiment, transport: str, jobs: int, out: Path | None, json: bool) -> None:
-    """Run, then print the table or the envelope, and write the files."""
-    from parties.report.comparison import print_comparison
+def _kept(
+    experiment: Experiment, transport: str, jobs: int, out: Path, resume: bool
+) -> tuple[Comparison, Sequence[Path]]:
+    """Measure and write files; what is finished is kept in a journal until all of it is."""
+    from parties.experiments.journal import Journal, header_of
     from parties.report.drawing import require_matplotlib
     from parties.report.writing import write_comparison
 
-    terminate_like_ctrl_c()
-    if out is not None:
-        require_matplotlib()
-        require_writable(out)
-    measured = _measured(experiment, transport, jobs)
-    paths = () if out is None else write_comparison(measured, out)
+    require_matplotlib()
+    require_writable(out)
+    with going_on(), closing(Journal(out, header_of(experiment), resume, JOURNAL)) as journal:
+        measured = _measured(experiment, transport, jobs, journal)
+        written = write_comparison(measured, out)
+        journal.path.unlink()
+    return measured, written
+
+
+def _tell(measured: Comparison, written: Sequence[Path], json: bool) -> None:
+    """The table or the envelope."""
+    from parties.report.comparison import print_comparison
+
     if json:
         print_ok(measured.to_data())
         return
     print_comparison(measured, stdout_console())
-    if paths:
-        print_whole(stdout_console(), f"Written: {', '.join(plain_path(path) for path in paths)}")
+    if written:
+        print_whole(stdout_console(), f"Written: {', '.join(plain_path(path) for path in written)}")
 
 
-def _measured(experiment: Experiment, transport: str, jobs: int) -> Comparison:
+def _measured(experiment: Experiment, transport: str, jobs: int, journal: Journal | None) -> Comparison:
     """The experiment, with a progress bar on standard error that moves with every finished block of trials."""
     from localdp.experiments.comparison import Comparison
     from localdp.oracles.shuffler import DEFAULT_DELTA
@@ -105,7 +138,7 @@ def _measured(experiment: Experiment, transport: str, jobs: int) -> Comparison:
 
         # Processes answer one after the other, and are started once for each number of people.
         workers = jobs if experiment.parties.transport == "in-process" else 1
-        points, privacy = run_comparison(experiment, jobs=workers, done=done)
+        points, privacy = run_comparison(experiment, journal=journal, jobs=workers, done=done)
     return Comparison(
         epsilon=float(sweep.epsilons[0]),
         noise_plan=str(experiment.options[models_with("noise_plan")[0]]["noise_plan"]),

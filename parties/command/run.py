@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +14,7 @@ import typer
 from parties.command.arguments import JsonOption, ResumeOption, SeedOption
 from parties.command.declaring import command
 from parties.command.output import (
-    Interrupted,
+    going_on,
     plain_path,
     print_ok,
     print_prose,
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 MOST_JOBS = 64
 _DIMENSION = "dim."  # a column of its own only where there is one
 _SPARE = ("bytes", "refused", "trials", "predicted")  # where a terminal is narrow
-_GO_ON = "go on with the same command and --resume: what is finished is kept"
 
 
 @command
@@ -76,15 +74,6 @@ def run(
             finished = run_experiment(experiment, jobs=workers, resume=resume, done=done)
         finished.written.extend(_report(experiment.output.directory, finished.written, json))
     _tell(finished, json)
-
-
-@contextmanager
-def going_on() -> Iterator[None]:
-    """An interruption in here is told with how to go on: the same command alone would be refused."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise Interrupted(_GO_ON) from error
 
 
 def _report(directory: Path, written: list[Path], json: bool) -> list[Path]:

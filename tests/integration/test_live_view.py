@@ -55,7 +55,7 @@ def test_a_run_that_is_interrupted_leaves_the_terminal_as_it_was(tmp_path: Path)
     with stage(tmp_path) as made, on_terminal(made, "run", file, "--jobs", "1") as terminal:
         terminal.wait_for("±")
         os.kill(terminal.process.pid, signal.SIGINT)
-        assert terminal.wait() == 1
+        assert terminal.wait() == 130
     assert "interrupted" in terminal.text
     assert "Traceback" not in terminal.text
     assert terminal.raw.rindex(b"\x1b[?25h") > terminal.raw.rindex(b"\x1b[?25l")
