@@ -1,6 +1,8 @@
-"""`localdp parties`: simulated parties that stay until they are told to go, and what happens to them meanwhile.
+"""`localdp parties`: simulated parties that stay until they are told to go, and what happens to them meanwhile;
+and who of a file of running parties is up.
 
-Checked in tests/integration/test_live_view.py and tests/integration/test_nothing_is_left_behind.py.
+Checked in tests/integration/test_live_view.py, tests/integration/test_parties_status.py and
+tests/integration/test_nothing_is_left_behind.py.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from localdp.accounting.epsilon import Epsilon
-from parties.command.arguments import JsonOption, PartiesOption, PeopleOption, ServersOption
+from parties.command.arguments import IdentityOption, JsonOption, PartiesOption, PeopleOption, ServersOption
 from parties.command.declaring import command
 from parties.command.options import number_of_people
-from parties.command.output import print_ok, stderr_console, stdout_console
+from parties.command.output import ExitCode, print_envelope, print_ok, stderr_console, stdout_console
 from parties.command.signals import heard, terminate_like_ctrl_c
 
 if TYPE_CHECKING:
@@ -74,6 +76,30 @@ def parties_up(
             shuffler=Promise(worth, minimum_cohort=FEWEST_PEOPLE) if shuffler else None,
         )
     _stay(federation, limit, state, json)
+
+
+@parties_app.command("status")
+@command
+def parties_status(
+    file: Annotated[
+        Path, typer.Argument(readable=False, help="The parties: the file of `localdp parties up`.")
+    ],
+    identity: IdentityOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Say who is up, with how many people, in which epoch, and what is left to them; exit code 3 if somebody is not."""
+    from parties.addresses import read_state
+    from parties.command.standing import print_standings, standings_envelope
+    from parties.federated.standing import standings
+    from parties.identity import load_identity
+
+    found = standings(read_state(file), None if identity is None else load_identity(identity))
+    if json:
+        print_envelope(standings_envelope(found))
+    else:
+        print_standings(found, stdout_console())
+    if any(one.error for one in found):
+        raise typer.Exit(int(ExitCode.UNREACHABLE))
 
 
 def _stay(federation: Federation, budget: Epsilon, path: Path, json: bool) -> None:
