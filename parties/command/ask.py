@@ -5,7 +5,6 @@ Checked in tests/unit/parties/command/test_ask_options.py and tests/integration/
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from parties.command.arguments import Asking, JsonOption, QueryArgument
@@ -46,10 +45,7 @@ def ask(query: QueryArgument, asking: Asking, json: JsonOption = False) -> None:
 def answer_data(answer: Answer, oracle: StatisticalQueryOracle) -> Data:
     """The answer for a machine."""
     return {
-        **asdict(answer),
-        "standard_error": answer.standard_error,
-        "count": answer.count,
-        "count_error": answer.count_error,
+        **answer.to_data(),
         "model": oracle.claim.model,
         "epsilon_per_person": float(oracle.cost.epsilon_per_person),
         "rounds": oracle.cost.rounds,
