@@ -47,6 +47,13 @@ ResumeOption = Annotated[
 OutOption = Annotated[
     Path | None, typer.Option(help="Directory for the numbers (.json) and the plot (.svg).")
 ]
+AnywayOption = Annotated[
+    bool, typer.Option("--anyway", help="Ask also where noise would drown what is asked for.")
+]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="NAME=VALUE of a further parameter, such as depth=3; several are allowed."),
+]
 QueryArgument = Annotated[str, typer.Argument(help="A statistical query, such as 'smoker and age >= 65'.")]
 # Files are opened by the commands themselves, which say in one line what is wrong with them: not checked by the parser.
 ConfigArgument = Annotated[Path, typer.Argument(readable=False, help="The agent's configuration (TOML).")]

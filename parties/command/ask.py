@@ -22,10 +22,10 @@ def ask(query: QueryArgument, asking: Asking, json: JsonOption = False) -> None:
 
     from localdp.queries.asked import checked_round
     from parties.command.answers import answer_rows
-    from parties.command.asking import federation_of, options_of
+    from parties.command.asking import asked, options_of
     from parties.command.output import print_ok, stdout_console
 
-    with federation_of(asking, lambda schema: checked_round([query], schema)) as federation:
+    with asked(asking, lambda schema: checked_round([query], schema)) as federation:
         oracle = federation.oracle(asking.model, asking.epsilon, **options_of(asking))
         answer, schema = oracle.answer([query])[0], oracle.schema
         data = answer_data(answer, oracle)

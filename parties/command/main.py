@@ -25,10 +25,14 @@ from parties.command.choose import choose
 from parties.command.compare import compare
 from parties.command.contract import contract
 from parties.command.doctor import doctor
+from parties.command.fit import fit
 from parties.command.histogram import histogram
 from parties.command.keys import keys_app
+from parties.command.mean import mean
 from parties.command.output import usage_error
 from parties.command.parties import parties_app
+from parties.command.quantile import quantile
+from parties.command.release import release
 from parties.command.report import report
 from parties.command.round import round_command
 from parties.command.run import run
@@ -39,7 +43,15 @@ from parties.command.shuffler import shuffler_app
 from parties.command.witness import witness_app
 
 PANELS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = {
-    "Ask": {"ask": ask, "histogram": histogram, "round": round_command},
+    "Ask": {
+        "ask": ask,
+        "mean": mean,
+        "quantile": quantile,
+        "histogram": histogram,
+        "fit": fit,
+        "release": release,
+        "round": round_command,
+    },
     "Run a party": {
         "agent": agent_app,
         "parties": parties_app,

@@ -182,7 +182,7 @@ def result_data(result: RoundResult) -> Data:
 def _print(result: RoundResult, schema: Schema) -> None:
     from rich.table import Table
 
-    from parties.command.answers import answer_rows
+    from parties.command.answers import answer_rows, surely
     from parties.rounds.partial import ASSUMPTION
     from parties.rounds.plan import in_words
 
@@ -190,9 +190,8 @@ def _print(result: RoundResult, schema: Schema) -> None:
     table = Table(title=answer.query, show_header=False, title_justify="left")
     for row in answer_rows(answer, schema, "all people"):
         table.add_row(*row)
-    table.add_row(
-        "of those who answered", f"{some.value:.6g} ± {some.standard_error:.2g} of {some.people:,}"
-    )
+    told = surely(some.value, some.half_width())
+    table.add_row("of those who answered", f"{told} of {some.people:,}")
     table.add_row("parties", f"{result.answered.parties:,} of {result.asked.parties:,} answered")
     table.add_row("missing", in_words(result.missing) or "nobody")
     table.add_row("epsilon per person", str(result.tally.randomizer.epsilon))
