@@ -38,7 +38,7 @@ def asked(asking: Asking, check: Check) -> Iterator[Federation]:
     from parties.view.waiting import waiting
 
     with (
-        waiting("getting ready", stderr_console()) as tell,
+        waiting(stderr_console()) as tell,
         federation_of(asking, check, tell) as federation,
     ):
         followed = federation.events.subscribe(_Followed(tuple(federation.parties), tell))

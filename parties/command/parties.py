@@ -89,11 +89,11 @@ def parties_status(
 ) -> None:
     """Say who is up, with how many people, in which epoch, and what is left to them; exit code 3 if somebody is not."""
     from parties.addresses import read_state
-    from parties.command.standing import print_standings, standings_envelope
-    from parties.federated.standing import standings
+    from parties.command.standing import named_in, print_standings, standings_envelope
     from parties.identity import load_identity
+    from parties.rounds.standing import standings
 
-    found = standings(read_state(file), None if identity is None else load_identity(identity))
+    found = standings(named_in(read_state(file)), None if identity is None else load_identity(identity))
     if json:
         print_envelope(standings_envelope(found))
     else:

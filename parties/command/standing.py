@@ -13,13 +13,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from parties.addresses import State
 from parties.command.output import OUTCOMES, ExitCode, envelope_ok, message_of, print_prose
 from parties.durable import Data
 from parties.federated.budgets import by_step
-from parties.federated.standing import Standing
 from parties.report.fitting import print_fitting
+from parties.rounds.standing import Standing
 
 _SPARE = ("address", "epoch", "budget")
+
+
+def named_in(state: State) -> list[Standing]:
+    """Everybody in a file of parties, not met yet: agents, share servers, the shuffler."""
+    agents = [Standing("agent", peer, people=state.people.get(peer.name)) for peer in state.agents]
+    servers = [Standing("share server", peer) for peer in state.share_servers]
+    return [*agents, *servers, *([] if state.shuffler is None else [Standing("shuffler", state.shuffler)])]
 
 
 def standings_envelope(found: Sequence[Standing]) -> Data:

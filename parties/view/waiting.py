@@ -1,16 +1,14 @@
 """What is waited for, said on standard error once it takes longer than a second; what is quick stays quiet.
 
-On a terminal it is a line that turns and vanishes; elsewhere a line for what is waited for then, and another when that
-changes, at most one a second.
+On a terminal it is a line that turns and vanishes; elsewhere a line a second, as long as there is something new to say.
 Checked in tests/unit/parties/view/test_waiting.py.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Lock, Timer
+from threading import Condition, Thread
 
 from rich.console import Console
 from rich.status import Status
@@ -22,61 +20,53 @@ SECONDS = 1.0
 
 
 @contextmanager
-def waiting(what: str, console: Console, seconds: float = SECONDS) -> Iterator[Callable[[str], None]]:
-    """Say what is waited for while the body runs; what is yielded is told what that is by now."""
-    shown = (
-        _Turning(what, console)
-        if kind_of(console, json=False) == "picture"
-        else _Lines(what, console, seconds)
-    )
-    timer = Timer(seconds, shown.begin)
-    timer.daemon = True
-    timer.start()
+def waiting(console: Console, seconds: float = SECONDS) -> Iterator[Callable[[str], None]]:
+    """What is yielded is told what is waited for by now; whatever stays that long is said, while the body runs."""
+    turning = Status("", console=console) if kind_of(console, json=False) == "picture" else None
+    said = _Said(seconds, (lambda text: print_line(console, text)) if turning is None else _turned(turning))
+    thread = Thread(target=said.watch, daemon=True)
+    thread.start()
     try:
-        yield shown.told
+        yield said.told
     finally:
-        timer.cancel()
-        timer.join()
-        shown.end()
+        said.end()
+        thread.join()
+        if turning is not None:
+            turning.stop()
 
 
-class _Turning:
-    """A line on a terminal, drawn by a thread of rich."""
+def _turned(status: Status) -> Callable[[str], None]:
+    def show(text: str) -> None:
+        status.update(text)
+        status.start()
 
-    def __init__(self, what: str, console: Console) -> None:
-        self._status = Status(one_line(what), console=console)
-
-    def begin(self) -> None:
-        self._status.start()
-
-    def told(self, text: str) -> None:
-        self._status.update(one_line(text))
-
-    def end(self) -> None:
-        self._status.stop()
+    return show
 
 
-class _Lines:
-    """Lines in a file or a pipe."""
+class _Said:
+    """What is waited for, and what of it was shown."""
 
-    def __init__(self, what: str, console: Console, seconds: float) -> None:
-        self._what, self._console, self._seconds = what, console, seconds
-        self._printed: float | None = None  # when the last line was
-        self._lock = Lock()
-
-    def begin(self) -> None:
-        with self._lock:
-            self._print()
+    def __init__(self, seconds: float, show: Callable[[str], None]) -> None:
+        self._seconds, self._show = seconds, show
+        self._what = self._shown = ""
+        self._ended = False
+        self._changed = Condition()
 
     def told(self, text: str) -> None:
-        with self._lock:
-            changed, self._what = text != self._what, text
-            if changed and self._printed is not None and time.monotonic() - self._printed >= self._seconds:
-                self._print()
+        with self._changed:
+            self._what = one_line(text)
+            self._changed.notify()
 
     def end(self) -> None:
-        """Nothing has to be taken away."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify()
 
-    def _print(self) -> None:
-        self._printed = time.monotonic()
-        print_line(self._console, one_line(self._what))
+    def watch(self) -> None:
+        """Show what is waited for, a while after it is first told, and again a while after it has changed."""
+        with self._changed:
+            while self._changed.wait_for(lambda: self._ended or self._what != self._shown):
+                if self._changed.wait_for(lambda: self._ended, self._seconds) or self._ended:
+                    return
+                self._shown = self._what
+                self._show(self._shown)

@@ -97,7 +97,7 @@ def test_running_parties_on_a_terminal_show_rounds_budgets_and_who_is_gone(tmp_p
         assert re.search(r"party-0 +up +30 +0 +3\b", terminal.text)
         answer = envelope(localdp(tmp_path, "ask", "smoker", "--connect", str(state), "--json"))["data"]
         terminal.wait_for(r"smoker +local +1 +2/2 +-?\d\.\d\d ± \d\.\d\d +answered")
-        assert f"± {answer['standard_error']:.2g}" in terminal.text
+        assert f"± {answer['half_width']:.2g}" in terminal.text
         terminal.wait_for(r"party-0 +up +30 +1 +2\b")
         with (directory_of(state) / "rounds.jsonl").open("ab") as file:
             file.write(b'garbage\n{"kind": "round ended", "round": "torn')
@@ -147,7 +147,7 @@ def test_elsewhere_running_parties_print_a_line_for_each_round_and_each_loss(tmp
         assert process.wait(20) == 0
     first, second, *others = lines_of(told)
     pattern = (
-        r"shared: smoker; -?\d\.\d+ ± \d\.\d+; epsilon 1; 60 reports of 60 people; 2 of 2 parties; left: 2"
+        r"shared: smoker; -?\d\.\d+ ± \d\.\d+ \(95 %\); epsilon 1; 60 reports of 60 people; 2 of 2 parties; left: 2"
     )
     assert re.fullmatch(pattern, first)
     assert second == "local: smokr; failed: query_refused"

@@ -6,7 +6,7 @@ Checked in tests/integration/test_parties_status.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -17,7 +17,6 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.remaining import Step
 from localdp.errors import LocalDpError, MalformedReport
 from parties import codec
-from parties.addresses import State
 from parties.coordinator import Peer
 from parties.identity import Identity
 from parties.repeating import Begun, Response
@@ -49,14 +48,10 @@ class Standing:
     left: tuple[Step, ...] | None = None  # to how many people; None: it does not say
 
 
-def standings(state: State, identity: Identity | None = None, seconds: float = SECONDS) -> list[Standing]:
-    """How everybody stands, in the order of the file: agents, share servers, the shuffler."""
-    shufflers = () if state.shuffler is None else (state.shuffler,)
-    named: list[Standing] = [
-        Standing("agent", one, people=state.people.get(one.name)) for one in state.agents
-    ]
-    named += [Standing("share server", one) for one in state.share_servers]
-    named += [Standing("shuffler", one) for one in shufflers]
+def standings(
+    named: Sequence[Standing], identity: Identity | None = None, seconds: float = SECONDS
+) -> list[Standing]:
+    """How everybody stands who is named."""
     with _channels(named, identity) as channels:
         described = [
             _described(one, channel, seconds) for one, channel in zip(named, channels, strict=True)
@@ -67,7 +62,7 @@ def standings(state: State, identity: Identity | None = None, seconds: float = S
 
 
 @contextmanager
-def _channels(named: list[Standing], identity: Identity | None) -> Iterator[list[grpc.Channel]]:
+def _channels(named: Sequence[Standing], identity: Identity | None) -> Iterator[list[grpc.Channel]]:
     channels: list[grpc.Channel] = []
     try:
         channels.extend(one.peer.open(identity) for one in named)
