@@ -1,6 +1,6 @@
 """Where a query was misread: the character, and the text with a caret under it, taken out of a refusal of the parser.
 
-The refusal may have come over the network, as text, from a party that read the query; so it is read off the text.
+Somebody's name may stand before it (`said_by`), so it is read off the text.
 Checked in tests/unit/parties/command/test_misread.py.
 """
 
