@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -27,8 +28,10 @@ def agent_init(config: ConfigArgument, json: JsonOption = False) -> None:
     """Check the configuration and the data, make secret keys and an empty ledger, and open the first epoch."""
     from parties.agent.config import load_config
     from parties.agent.state import init_storage
+    from parties.view.waiting import waiting
 
-    made = init_storage(load_config(config))
+    with waiting(stderr_console(), "reading the table"):
+        made = init_storage(load_config(config))
     if json:
         print_ok({"storage": str(made)})
     else:
@@ -41,8 +44,10 @@ def agent_publish(config: ConfigArgument, json: JsonOption = False) -> None:
     """Open a new epoch: read the table anew, and answer from it from now on.  A running agent notices by itself."""
     from parties.agent.config import load_config
     from parties.agent.state import publish
+    from parties.view.waiting import waiting
 
-    opened = publish(load_config(config))
+    with waiting(stderr_console(), "reading the table"):
+        opened = publish(load_config(config))
     if json:
         print_ok({"epoch": opened.number, "opened_at": opened.opened_at})
     else:
@@ -85,9 +90,10 @@ def agent_backup(
     from parties.agent.config import load_config
     from parties.agent.state import LEDGER_NAME
     from parties.agent.witnessing import witnessed
+    from parties.view.waiting import waiting
 
     settings = load_config(config)
-    with witnessed(settings) as witness:
+    with waiting(stderr_console(), "copying keys and ledger"), witnessed(settings) as witness:
         entries = make_backup(settings.storage / LEDGER_NAME, settings.name, out, witness=witness)
     if json:
         print_ok({"out": str(out), "entries": entries})
@@ -123,11 +129,13 @@ def agent_restore(
     from parties.agent.opening import forget_command
     from parties.agent.state import LEDGER_NAME
     from parties.agent.witnessing import witnessed
+    from parties.view.waiting import waiting
 
     settings = load_config(config)
     declared = None if loss is None else _declared(loss)
     ledger = settings.storage / LEDGER_NAME
-    with witnessed(settings, lambda storage: keys_in(backup, settings.name, storage)) as witness:
+    keys = partial(keys_in, backup, settings.name)
+    with waiting(stderr_console(), "copying keys and ledger"), witnessed(settings, keys) as witness:
         restored = restored_from(
             ledger, settings.name, backup, charge_loss=charge_loss, loss=declared, witness=witness
         )

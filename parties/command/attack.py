@@ -37,12 +37,13 @@ def attack(
     from localdp.experiments.attack_trials import Range
     from localdp.experiments.keyring import Keyring
     from parties.command.demonstration import run_demonstration
+    from parties.view.waiting import waiting
 
     attacked, usual = _demonstration(kind)
 
     def run() -> Demonstration:
-        with stderr_console().status("starting") as status:
-            return attacked(Range(Keyring.of_seed(insecure_seed), trials or usual, status.update))
+        with waiting(stderr_console(), "starting") as tell:
+            return attacked(Range(Keyring.of_seed(insecure_seed), trials or usual, tell))
 
     run_demonstration(run, out, json)
 

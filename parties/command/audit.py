@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
@@ -46,14 +45,18 @@ def audit(
     from localdp.errors import InvalidParameter
     from localdp.randomizers.registry import ENTRIES, entry_of
     from parties.command.options import whole_number
+    from parties.view.waiting import waiting
 
     if every == (name is not None):
         known = ", ".join(entry.name for entry in ENTRIES)
         raise InvalidParameter(f"name one randomizer, or say --all; there are {known}")
     entries = ENTRIES if name is None else [entry_of(name)]
     size = None if inputs is None else whole_number(inputs)
-    shown = track(entries, "auditing", console=stderr_console(), transient=True, disable=json or not every)
-    findings = [audited(entry, size, epsilon, whole_number(trials), confidence) for entry in shown]
+    findings = []
+    with waiting(stderr_console()) as tell:
+        for entry in entries:
+            tell(f"auditing {entry.name}")
+            findings.append(audited(entry, size, epsilon, whole_number(trials), confidence))
     if json:
         print_envelope(envelope_of(findings))
     elif every:

@@ -127,7 +127,7 @@ def _measured(experiment: Experiment, transport: str, jobs: int, journal: Journa
     from localdp.experiments.comparison import Comparison
     from localdp.oracles.shuffler import DEFAULT_DELTA
     from parties.experiments.comparing import run_comparison
-    from parties.view.bars import trials_shown
+    from parties.view.waiting import trials_shown
 
     started, sweep = time.monotonic(), experiment.sweep
     total = len(sweep.people) * len(sweep.models) * sweep.trials

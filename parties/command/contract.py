@@ -33,13 +33,15 @@ def contract(
     """Check a live agent against the contract.  SPENDS BUDGETS: for a fresh agent with made-up people only."""
     from parties.contract.run import check_contract
     from parties.identity import load_identity
+    from parties.view.waiting import waiting
 
     console = stderr_console()
-    outcome = check_contract(
-        target,
-        None if identity is None else load_identity(identity),
-        announce=lambda text: console.print(f"This check spends {text}", soft_wrap=True),
-    )
+    with waiting(console, "checking clause after clause"):
+        outcome = check_contract(
+            target,
+            None if identity is None else load_identity(identity),
+            announce=lambda text: console.print(f"This check spends {text}", soft_wrap=True),
+        )
     if json:
         print_envelope(envelope_of(outcome))
     else:

@@ -15,7 +15,14 @@ import typer
 
 from parties.command.arguments import JsonOption
 from parties.command.declaring import command
-from parties.command.output import ExitCode, envelope_ok, print_envelope, print_prose, stdout_console
+from parties.command.output import (
+    ExitCode,
+    envelope_ok,
+    print_envelope,
+    print_prose,
+    stderr_console,
+    stdout_console,
+)
 from parties.durable import Data
 
 if TYPE_CHECKING:
@@ -33,8 +40,10 @@ def doctor(
 ) -> None:
     """Check this machine: packages, extras, loopback, disk, SQLite, clock, limits, leftovers; and say what to do."""
     from parties.doctor import examine
+    from parties.view.waiting import waiting
 
-    findings = list(examine(state.absolute()))
+    with waiting(stderr_console(), "examining this machine"):
+        findings = list(examine(state.absolute()))
     if json:
         print_envelope(envelope_of(findings))
     else:

@@ -61,13 +61,14 @@ def parties_up(
     from localdp.oracles.shuffler import Promise
     from parties.addresses import require_replaceable
     from parties.federation import Federation
+    from parties.view.waiting import waiting
 
     limit, worth = Epsilon.requested(budget), Epsilon.requested(promise)
     made_up = made_up_people(number_of_people(people), Keyring.from_system().source("people"))
     require_replaceable(state)
     terminate_like_ctrl_c()
     starting = f"starting {parties} agents and {servers} share servers"
-    with nullcontext() if json else stderr_console().status(starting):
+    with nullcontext() if json else waiting(stderr_console(), starting):
         federation = Federation.launch(
             made_up,
             parties=parties,
@@ -92,8 +93,11 @@ def parties_status(
     from parties.command.standing import named_in, print_standings, standings_envelope
     from parties.identity import load_identity
     from parties.rounds.standing import standings
+    from parties.view.waiting import waiting
 
-    found = standings(named_in(read_state(file)), None if identity is None else load_identity(identity))
+    named = named_in(read_state(file))
+    with waiting(stderr_console(), f"waiting for {len(named)} to answer"):
+        found = standings(named, None if identity is None else load_identity(identity))
     if json:
         print_envelope(standings_envelope(found))
     else:

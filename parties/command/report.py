@@ -9,7 +9,7 @@ import typer
 
 from parties.command.arguments import JsonOption
 from parties.command.declaring import command
-from parties.command.output import print_ok, print_whole, stdout_console
+from parties.command.output import print_ok, print_whole, stderr_console, stdout_console
 
 
 @command
@@ -27,10 +27,12 @@ def report(
     from parties.report.drawing import require_matplotlib
     from parties.report.files import stories_in
     from parties.report.writing import write_report
+    from parties.view.waiting import waiting
 
     require_matplotlib()
     stories = stories_in(directory)
-    path = write_report(stories, directory, out)
+    with waiting(stderr_console(), "drawing the report"):
+        path = write_report(stories, directory, out)
     if json:
         told = [{"source": story.source, "title": story.title} for story in stories]
         print_ok({"written": str(path), "bytes": path.stat().st_size, "experiments": told})

@@ -65,6 +65,7 @@ def round_command(
     from parties.rounds.plan import Quorum
     from parties.rounds.round import Rounds
     from parties.view.journal import round_told
+    from parties.view.waiting import waiting
 
     wanted, spent, seconds = (
         Quorum.of_text(quorum, quorum_of),
@@ -75,7 +76,7 @@ def round_command(
     with closing(Rounds(journal, load_identity(identity) if identity else None)) as rounds:
         refused = _enrolled(rounds, state)
         with round_told(state.events, query, LocalOracle.model, float(spent)) as ended:
-            with _missing_told(rounds):
+            with _missing_told(rounds), waiting(stderr_console(), "waiting for the parties to answer"):
                 result, schema = _asked(rounds, query, spent, wanted, seconds), rounds.roster.schema
             ended(**_told(result))
     if json:

@@ -81,11 +81,12 @@ def _report(directory: Path, written: list[Path], json: bool) -> list[Path]:
     from localdp.errors import LocalDpError
     from parties.report import write_experiment_report
     from parties.view.screen import tell
+    from parties.view.waiting import waiting
 
     if find_spec("matplotlib") is None or directory / "results.json" not in written:
         return []
     console = stderr_console()
-    drawing = nullcontext() if json else console.status("drawing the report")
+    drawing = nullcontext() if json else waiting(console, "drawing the report")
     try:
         with drawing:
             return [write_experiment_report(directory)]
@@ -98,9 +99,11 @@ def _forecast(experiment: Experiment, json: bool) -> None:
     from parties.experiments.forecast import caveats, forecasts
     from parties.experiments.running import preflight
     from parties.report.fitting import print_fitting
+    from parties.view.waiting import waiting
 
-    preflight(experiment)
-    cells = list(forecasts(experiment))
+    with waiting(stderr_console(), "planning"):
+        preflight(experiment)
+        cells = list(forecasts(experiment))
     seconds = sum(cell.seconds or 0.0 for cell in cells)
     if json:
         told = {"seconds_on_one_worker": round(seconds, 3), "caveats": list(caveats(experiment))}

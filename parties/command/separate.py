@@ -33,7 +33,7 @@ def separate(
     from localdp.experiments.separations import SEPARATIONS, Lab
     from parties.command.demonstration import run_demonstration
     from parties.experiments.separating import run_separation
-    from parties.view.bars import trials_shown
+    from parties.view.waiting import trials_shown
 
     if experiment == "count":  # the separation of section 9.3 is a command of its own
         compare(epsilon=epsilon, trials=str(trials), out=out, json=json, insecure_seed=insecure_seed)

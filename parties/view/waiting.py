@@ -1,6 +1,7 @@
 """What is waited for, said on standard error once it takes longer than a second; what is quick stays quiet.
 
-On a terminal it is a line that turns and vanishes; elsewhere a line a second, as long as there is something new to say.
+On a terminal it is a line that turns and vanishes; elsewhere a line now and then, the longer it takes the more seldom, as
+long as there is something new to say.
 Checked in tests/unit/parties/view/test_waiting.py.
 """
 
@@ -11,19 +12,28 @@ from contextlib import contextmanager
 from threading import Condition, Thread
 
 from rich.console import Console
+from rich.progress import TimeElapsedColumn
 from rich.status import Status
 
+from parties.view.bars import trials_bar
 from parties.view.screen import kind_of, print_line
 from parties.view.words import one_line
 
 SECONDS = 1.0
+_LONGEST_SECONDS = 30.0  # between lines
+_REDRAWN_SECONDS = 0.1
 
 
 @contextmanager
-def waiting(console: Console, seconds: float = SECONDS) -> Iterator[Callable[[str], None]]:
-    """What is yielded is told what is waited for by now; whatever stays that long is said, while the body runs."""
+def waiting(console: Console, what: str = "", seconds: float = SECONDS) -> Iterator[Callable[[str], None]]:
+    """While the body runs, say what is waited for; what is yielded is told what that is by now."""
     turning = Status("", console=console) if kind_of(console, json=False) == "picture" else None
-    said = _Said(seconds, (lambda text: print_line(console, text)) if turning is None else _turned(turning))
+    said = (
+        _Said(seconds, _LONGEST_SECONDS, lambda text: print_line(console, text))
+        if turning is None
+        else _Said(seconds, _REDRAWN_SECONDS, _turned(turning))
+    )
+    said.told(what)
     thread = Thread(target=said.watch, daemon=True)
     thread.start()
     try:
@@ -43,11 +53,30 @@ def _turned(status: Status) -> Callable[[str], None]:
     return show
 
 
+@contextmanager
+def trials_shown(console: Console, total: int) -> Iterator[Callable[[str, int], None]]:
+    """A bar while the body runs, or lines; what is yielded is told what was just done, and how many trials that were."""
+    done = 0
+    if kind_of(console, json=False) == "picture":
+        with trials_bar(console, TimeElapsedColumn()) as progress:
+            task = progress.add_task("starting", total=total)
+            yield lambda what, trials: progress.update(task, advance=trials, description=what)
+        return
+    with waiting(console) as tell:
+
+        def advance(what: str, trials: int) -> None:
+            nonlocal done
+            done += trials
+            tell(f"{what}: {done:,} of {total:,} trials")
+
+        yield advance
+
+
 class _Said:
     """What is waited for, and what of it was shown."""
 
-    def __init__(self, seconds: float, show: Callable[[str], None]) -> None:
-        self._seconds, self._show = seconds, show
+    def __init__(self, seconds: float, most_seconds: float, show: Callable[[str], None]) -> None:
+        self._seconds, self._most_seconds, self._show = seconds, most_seconds, show
         self._what = self._shown = ""
         self._ended = False
         self._changed = Condition()
@@ -70,3 +99,4 @@ class _Said:
                     return
                 self._shown = self._what
                 self._show(self._shown)
+                self._seconds = min(2 * self._seconds, self._most_seconds)
