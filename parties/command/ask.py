@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @command
 def ask(query: QueryArgument, asking: Asking, json: JsonOption = False) -> None:
-    """Ask one statistical query under one trust model: the share of people of whom it holds, with an error bar."""
+    """Ask one query: how many people meet a condition, or a mean.
+
+    The answer comes with an error bar, its price and what is promised, under any trust model.
+    """
     from rich.table import Table
 
     from localdp.queries.asked import checked_round

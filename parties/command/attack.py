@@ -33,7 +33,7 @@ def attack(
     json: JsonOption = False,
     insecure_seed: SeedOption = None,
 ) -> None:
-    """Show an attack and what stops it: reconstruction, averaging, differencing."""
+    """Show an attack, and what stops it."""
     from localdp.experiments.attack_trials import Range
     from localdp.experiments.keyring import Keyring
     from parties.command.demonstration import run_demonstration

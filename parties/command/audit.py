@@ -41,7 +41,10 @@ def audit(
     every: Annotated[bool, typer.Option("--all", help="Audit every randomizer of the library.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Audit what randomizers claim: exactly, over every coin, or by a sample; exit code 1 if a claim is violated."""
+    """Audit what randomizers claim, coin by coin.
+
+    Where there are too many coins, by a sample.  The exit code is 1 if a claim is violated.
+    """
     from localdp.errors import InvalidParameter
     from localdp.randomizers.registry import ENTRIES, entry_of
     from parties.command.options import whole_number

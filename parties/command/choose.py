@@ -46,7 +46,7 @@ def choose(
     ] = "distribution",
     json: JsonOption = False,
 ) -> None:
-    """Choose the frequency oracle of least error, by exact formulas, and say why."""
+    """Choose the frequency oracle of least error, and say why."""
     from localdp import selection
     from localdp.accounting.epsilon import Epsilon
     from parties.command.options import whole_number

@@ -64,7 +64,10 @@ def compare(
     json: JsonOption = False,
     insecure_seed: SeedOption = None,
 ) -> None:
-    """Show the separation of section 9.3: error sqrt(n) locally, constant with a shuffler or a curator, shared or not."""
+    """Measure the error of one count under every trust model.
+
+    It is the separation of section 9.3: sqrt(n) locally, constant with a shuffler or a curator, shared or not.
+    """
     from localdp.accounting.epsilon import Epsilon
     from localdp.sharing.noise_plans import NoisePlan
     from parties.experiments.comparing import comparison

@@ -30,7 +30,10 @@ def contract(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Check a live agent against the contract.  SPENDS BUDGETS: for a fresh agent with made-up people only."""
+    """Check a live agent against the contract.  SPENDS BUDGETS.
+
+    For a fresh agent with made-up people only.
+    """
     from parties.contract.run import check_contract
     from parties.identity import load_identity
     from parties.view.waiting import waiting

@@ -38,7 +38,10 @@ def doctor(
     state: Annotated[Path, typer.Option(help="Where an agent would keep its state.")] = Path(),
     json: JsonOption = False,
 ) -> None:
-    """Check this machine: packages, extras, loopback, disk, SQLite, clock, limits, leftovers; and say what to do."""
+    """Check this machine, and say what to do.
+
+    Packages, extras, loopback, disk, SQLite, clock, limits and leftovers.
+    """
     from parties.doctor import examine
     from parties.view.waiting import waiting
 

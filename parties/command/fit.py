@@ -34,7 +34,10 @@ def fit(
     out: Annotated[Path | None, typer.Option(help="File for what was learned, as JSON.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Fit a learner to the records where they are, and tell what it learned, what that cost and what is promised."""
+    """Fit a learner to the records, where they are.
+
+    It tells what was learned, what that cost each person and what is promised.
+    """
     from localdp.experiments.catalogue import LearnerTask
     from parties.command.asking import asked, terms_of
     from parties.command.learning import parameters_of, print_learned

@@ -37,7 +37,10 @@ def histogram(
     anyway: AnywayOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Estimate how many people have each value of a column or query, all of them from one report of each person."""
+    """Estimate how many people have each value of a column.
+
+    All numbers come from one report of each person.
+    """
     from localdp.queries.vector_query import VectorQuery
     from parties.command.asking import asked, terms_of
 

@@ -21,7 +21,10 @@ def mean(
     asking: Asking,
     json: JsonOption = False,
 ) -> None:
-    """Estimate the mean of a column, or of a sum of columns, on its own scale; bounds are those of the schema."""
+    """Estimate the mean of a column.
+
+    It is on the column's own scale, with the bounds of the schema.
+    """
     from localdp.asking.scales import scaled
     from parties.command.answers import print_statistic
     from parties.command.asking import asked, terms_of

@@ -88,7 +88,10 @@ def parties_status(
     identity: IdentityOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Say who is up, with how many people, in which epoch, and what is left to them; exit code 3 if somebody is not."""
+    """Say who is up, and what is left to their people.
+
+    How many people, which epoch, which budgets.  The exit code is 3 if somebody is not up.
+    """
     from parties.addresses import read_state
     from parties.command.standing import named_in, print_standings, standings_envelope
     from parties.identity import load_identity

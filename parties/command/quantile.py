@@ -23,7 +23,10 @@ def quantile(
     anyway: AnywayOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Estimate a quantile of a column, the median unless told, with the interval that it lies in."""
+    """Estimate a quantile of a column: the median, unless told.
+
+    The interval that it lies in stands beside it.
+    """
     from parties.command.answers import print_statistic
     from parties.command.asking import asked, terms_of
 

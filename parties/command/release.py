@@ -33,7 +33,10 @@ def release(
     out: Annotated[Path | None, typer.Option(help="File for what was released, as JSON.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Release many answers at once: ranges of a column, marginals of several, or answers to a list of queries."""
+    """Release ranges, marginals or answers to a list of queries.
+
+    All of them come from the same reports, at the price of one question.
+    """
     from localdp.errors import InvalidParameter
     from localdp.experiments.catalogue import LearnerTask
     from parties.command.asking import asked, terms_of

@@ -23,7 +23,10 @@ def report(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Make one page of results that needs nothing else: plots, numbers, promises, refusals, costs, origin."""
+    """Make one page of the results in a directory.
+
+    It needs nothing else, and has plots, numbers, promises, refusals, costs and origin.
+    """
     from parties.report.drawing import require_matplotlib
     from parties.report.files import stories_in
     from parties.report.writing import write_report

@@ -57,7 +57,10 @@ def round_command(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Ask all enrolled parties at once; at the deadline, answer from those who answered, and say how many are missing."""
+    """Ask whoever is there, with a deadline, a quorum and a journal.
+
+    All enrolled parties are asked at once; the answer is from those who answered, and says how many are missing.
+    """
     from localdp.accounting.epsilon import Epsilon
     from localdp.oracles.local import LocalOracle
     from parties.addresses import read_state

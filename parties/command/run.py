@@ -55,7 +55,10 @@ def run(
     insecure_seed: SeedOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Run an experiment from a file: sweeps over trust models, epsilons, people and dimensions, with many trials."""
+    """Run an experiment from a file.
+
+    Experiments sweep over trust models, epsilons, people and dimensions, with many trials.
+    """
     from parties.command.signals import terminate_like_ctrl_c
     from parties.experiments.reading import load_experiment
     from parties.experiments.running import run_experiment, seeded

@@ -27,7 +27,7 @@ def separate(
     json: JsonOption = False,
     insecure_seed: SeedOption = None,
 ) -> None:
-    """Show what one trust model can do and another cannot: parity, masked-parity, conjunctions, count."""
+    """Show what one trust model can do and another cannot."""
     from localdp.accounting.epsilon import Epsilon
     from localdp.experiments.keyring import Keyring
     from localdp.experiments.separations import SEPARATIONS, Lab
