@@ -20,7 +20,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(READY) ## the separation of section 9.3, on real processes, with a picture in out/
-	$(BIN)/localdp compare --transport grpc --trials 200 --out out
+	$(BIN)/localdp compare --transport grpc --trials 200 --out out --resume
 
 test: $(READY) ## every test but the nightly ones
 	@.ci/browser # Chromium, where it is absent and may be installed

@@ -45,7 +45,8 @@ from localdp.sharing.noise_plans import NoisePlan
 from parties.durable import Data
 from parties.experiments.cells import Block, BlockResult, Cell, Work, blocks_of
 from parties.experiments.definition import DataSource, Experiment, Faults, Output, PartiesPlan, Sweep
-from parties.experiments.executors import Executor, executor_of, run_blocks
+from parties.experiments.executors import Executor, executor_of, run_missing
+from parties.experiments.journal import Journal
 
 QUERY = "smoker"
 MOST_TRIALS = 10**6
@@ -65,7 +66,7 @@ def comparison(sweep: Sweep, parties: PartiesPlan, plan: NoisePlan) -> Experimen
         raise InvalidParameter(f"a shuffler mixes the reports of {FEWEST_PEOPLE} to {MOST_SHUFFLED} people")
     return Experiment(
         Path("compare"),
-        "",
+        f"{sweep} {parties} {plan.value}",  # by which a journal knows it again
         DataSource(name="made-up"),
         parties,
         Faults(),
@@ -79,23 +80,25 @@ def comparison(sweep: Sweep, parties: PartiesPlan, plan: NoisePlan) -> Experimen
 def run_comparison(
     experiment: Experiment,
     *,
+    journal: Journal | None = None,
     jobs: int = 1,
     done: Callable[[Block, BlockResult], None] = lambda block, result: None,
     executor: Callable[[int], Executor] = executor_of,
 ) -> tuple[list[Point], list[Data]]:
-    """A point for each model and n, and what each model promises about one count."""
-    root = os.urandom(32)
-    run = functools.partial(run_counts, Work(experiment, root, root))
-    results: dict[Block, BlockResult] = {}
+    """A point for each model and n, and what each model promises about one count; only what the journal lacks is run."""
+    finished: dict[str, BlockResult] = {} if journal is None else journal.blocks
+    keep = finished.__setitem__ if journal is None else journal.append
+    people = os.urandom(32) if journal is None else bytes.fromhex(journal.header.people_root)
+    run = functools.partial(run_counts, Work(experiment, people, os.urandom(32)))
     try:
-        run_blocks(run, blocks_of(experiment), jobs, results.__setitem__, done, executor)
+        run_missing(run, list(blocks_of(experiment)), finished, keep, jobs, done, executor)
     finally:
         _held.let_go()
     claims: dict[str, Data | None] = {}
     errors: dict[Cell, list[float]] = {}
     for block in blocks_of(experiment):
-        errors.setdefault(block.cell, []).extend(row["error"] for row in results[block].rows)
-        claims[block.cell.model] = results[block].claim
+        errors.setdefault(block.cell, []).extend(row["error"] for row in finished[block.name].rows)
+        claims[block.cell.model] = finished[block.name].claim
     points = [_point(experiment, cell, some) for cell, some in errors.items()]
     return points, [claim for claim in claims.values() if claim is not None]
 
@@ -146,7 +149,7 @@ class _Held:
         keyring = work.noise(cell)
         if self._people is None or self._key != (keyring.root, cell.people):
             self.let_go()
-            records = made_up_people(cell.people, keyring.source("people", str(cell.people)))
+            records = made_up_people(cell.people, work.people(cell).source("people", str(cell.people)))
             truth = work.experiment.task.truth(records)
             self._people = _People(records, truth, self._parties(work.experiment, cell, records, keyring))
             self._key = (keyring.root, cell.people)

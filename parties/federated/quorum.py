@@ -85,6 +85,7 @@ def ended(result: RoundResult, query: str, people: int, epsilon: Epsilon) -> Eve
         epsilon=float(epsilon),
         value=result.answer.value,
         standard_error=result.answer.standard_error,
+        half_width=result.answer.half_width(),
         parties=result.answered.parties,
         asked=result.asked.parties,
     )

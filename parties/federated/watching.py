@@ -237,6 +237,7 @@ class WatchedOracle(OracleAround):
             epsilon=round(float(self.cost.epsilon_per_person) - spent, 9),
             value=None if number is None else number.value,
             standard_error=None if number is None else number.standard_error,
+            half_width=None if number is None else number.half_width(),
             asked=self.parties,
         )
 

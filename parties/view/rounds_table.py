@@ -94,13 +94,13 @@ def _parties(parties: list[PartyView], width: int) -> Table:
 
 def _rounds(rounds: list[Note], width: int) -> Table:
     parties = [f"{note.parties:,}/{note.asked:,}" if note.asked else "-" for note in rounds]
-    values = [estimate(note.value, note.standard_error) for note in rounds]
+    values = [estimate(note.value, note.half_width) for note in rounds]
     columns = [
         Column("round", [Text(_asked(note)) for note in rounds], right=False, elastic=True),
         Column("model", [Text(note.model) for note in rounds], right=False),
         Column("epsilon", [Text(number(note.epsilon)) for note in rounds], spare=2),
         Column("parties", list(map(Text, parties)), spare=1),
-        Column("estimate", list(map(Text, values))),
+        Column("estimate (95 %)", list(map(Text, values))),
         Column("state", [_state(note) for note in rounds], right=False),
     ]
     return table_of(columns, width)
@@ -123,7 +123,7 @@ def round_line(note: Note, view: PartiesView) -> str:
     told = [f"{note.model}: {_asked(note)}"]
     if note.kind == "round failed":
         return "; ".join([*told, f"failed: {note.reason or 'unknown'}"])
-    told += [estimate(note.value, note.standard_error)] if note.value is not None else []
+    told += [f"{estimate(note.value, note.half_width)} (95 %)"] if note.value is not None else []
     told += [f"epsilon {note.epsilon:.4g}"] if note.epsilon is not None else []
     told += [f"{note.reports:,} reports of {note.people:,} people"] if note.people else []
     told += [f"{note.parties:,} of {note.asked:,} parties"] if note.asked else []

@@ -138,7 +138,7 @@ ASKED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a misspelt label": (("ask", 'region == "nort"'), "did you mean 'north'?"),
     "a query of the wrong type": (("ask", "region > 3"), "compares a category of 4 labels with a number"),
-    "a column of the wrong type": (("histogram", "bmi"), "'bmi' has too many values"),
+    "a column of the wrong type": (("mean", "region"), "column 'region' has labels and no numbers"),
     "an empty epsilon": (("ask", "smoker", "--epsilon", ""), "epsilon must be a number"),
     "an epsilon of nothing": (("histogram", "smoker", "--epsilon", "0"), "epsilon must be at least"),
     "something else than parties": (

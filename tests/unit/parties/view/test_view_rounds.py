@@ -27,7 +27,20 @@ from parties.view.words import duration, estimate, one_line
 from tests.support.terminals import plain_console, rendered
 
 ENDED = Note(
-    "round ended", "a1", "local", "smoker", 1, 60, 55, 3, 4, 1.0, 0.25, 0.0125, missing={"unreachable": 5}
+    "round ended",
+    "a1",
+    "local",
+    "smoker",
+    1,
+    60,
+    55,
+    3,
+    4,
+    1.0,
+    0.25,
+    0.0064,
+    0.0125,
+    missing={"unreachable": 5},
 )
 FAILED = Note("round failed", "a2", "shared", "age >= 65", epsilon=0.5, reason="budget_exhausted")
 PARTIES = (
@@ -129,7 +142,7 @@ def test_the_picture_says_who_is_there_what_is_left_and_what_was_found() -> None
         ["server-0", "up", "-", "-", "-"],
     ]
     assert shown[4] == "1 of 1 share servers up; 1 of 2 agents up; 60 people have 7 to 9 left"
-    assert shown[6].split() == ["round", "model", "epsilon", "parties", "estimate", "state"]
+    assert shown[6].split() == ["round", "model", "epsilon", "parties", "estimate", "(95", "%)", "state"]
     assert shown[7].split() == ["smoker", "local", "1", "3/4", "0.250", "±", "0.013", "in", "part"]
     assert shown[8].split() == ["age", ">=", "65", "shared", "0.5", "-", "-", "budget_exhausted"]
     assert shown[9] == "rounds failed: 1 budget_exhausted; people missing: 5 unreachable"
@@ -185,7 +198,7 @@ def test_lines_tell_of_rounds_that_are_over_and_of_parties_that_go() -> None:
         shown.seen(*PARTIES)
         shown.seen(*PARTIES)
     assert file.getvalue().splitlines() == [
-        "local: smoker; 0.250 ± 0.013; epsilon 1; 55 reports of 60 people; 3 of 4 parties; missing: 5 unreachable; "
+        "local: smoker; 0.250 ± 0.013 (95 %); epsilon 1; 55 reports of 60 people; 3 of 4 parties; missing: 5 unreachable; "
         "left: 7 to 9",
         "shared: age >= 65; failed: budget_exhausted",
         "gone: party-1",
@@ -211,7 +224,7 @@ def test_machines_get_every_step_and_every_change_of_budgets() -> None:
     assert told[0] == {"schema_version": 1, "event": "budgets", "lowest": 7.0, "highest": 9.0}
     assert (told[1]["value"], told[1]["standard_error"], told[1]["missing"]) == (
         0.25,
-        0.0125,
+        0.0064,
         {"unreachable": 5},
     )
     assert told[3]["lowest"] == 6.0
