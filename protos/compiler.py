@@ -9,6 +9,7 @@ use.  So it is installed beside it on first use, alone.  Checked in tests/tidy/t
 runtime in tests/integration/test_lowest_versions.py and everywhere else.
 """
 
+import contextlib
 import subprocess
 import sys
 import tempfile
@@ -39,5 +40,6 @@ def _installed() -> Path:
             only = ["--no-deps", "--only-binary=:all:", "--target", f"{directory}/new", COMPILER]
             if subprocess.run([*pip, *only], check=False).returncode != 0:
                 sys.exit(f"{COMPILER} could not be installed: it is there for Python 3.11 and 3.12")
-            Path(directory, "new").rename(place)  # whole or not at all
+            with contextlib.suppress(OSError):  # another process was faster
+                Path(directory, "new").rename(place)  # whole or not at all
     return place
