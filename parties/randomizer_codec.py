@@ -37,7 +37,8 @@ def _parameters(message: Any) -> Parameters:
 
 
 def _plain(value: Any, field: Any) -> Any:
-    repeated = isinstance(value, MutableSequence)  # a descriptor says so under a name that changes between versions
+    # The descriptor says so, too, but under a name that changes between versions of protobuf.
+    repeated = isinstance(value, MutableSequence)
     if field.message_type is None:
         return tuple(value) if repeated else value
     return tuple(map(_parameters, value)) if repeated else _parameters(value)

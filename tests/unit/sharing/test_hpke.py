@@ -51,5 +51,5 @@ def test_under_another_info_or_key_nothing_opens() -> None:
 
 @pytest.mark.parametrize("point", [bytes(32), b"\x01" + bytes(31)], ids=["zero", "one"])
 def test_a_point_of_small_order_is_refused(point: bytes) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match="shared key"):
         hpke.opened(KEY, point + bytes(32), b"")
