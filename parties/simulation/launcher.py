@@ -57,6 +57,14 @@ from parties.simulation.roles import (
 START_SECONDS = 60.0
 START_SECONDS_EACH = 0.05  # more for everybody who is awaited: thousands take a while
 STOP_SECONDS = 15.0
+_SETTINGS = {
+    "GRPC_VERBOSITY": "NONE",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    # Messages of a megabyte come and go; to give their memory back each time costs more than to fill it.
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
+}
 
 
 class Simulation:
@@ -222,12 +230,7 @@ class _Nursery:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C in the terminal is for the launcher alone
-            env={
-                **os.environ,
-                "GRPC_VERBOSITY": "NONE",
-                "OMP_NUM_THREADS": "1",
-                "OPENBLAS_NUM_THREADS": "1",
-            },
+            env={**os.environ, **_SETTINGS},
         )
         self._unread = b""
         self._directory: Path | None = None

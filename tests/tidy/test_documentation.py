@@ -19,7 +19,7 @@ from parties.command.output import ExitCode
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} (.*)$", re.MULTILINE)
 _FILE = re.compile(r"`((?:localdp|parties|tests|examples|protos|docs|notebooks)/[\w./-]*\w(?:\.\w+|/))`")
