@@ -27,7 +27,6 @@ from localdp.randomizers.unary import OptimizedUnaryEncoding
 from localdp.randomness.keystream import KeystreamSource
 from parties.agent.ledger import SqliteLedger
 from parties.coordinator import CALL_SECONDS
-from parties.rounds.liveness import enrol_peers
 from parties.rounds.round import Rounds
 from parties.simulation.launcher import Simulation
 
@@ -89,7 +88,7 @@ def _logical_parties_row() -> Row:
         Simulation(dealt(people, 4), budget=PLENTY, largest_request=ONE) as running,
         closing(Rounds(Path(directory) / "journal")) as rounds,
     ):
-        enrol_peers(rounds.roster, running.agents)
+        rounds.enrol(running.agents)
 
         def ask() -> object:
             return rounds.ask("smoker", OneBitRandomizer(ONE), deadline_seconds=CALL_SECONDS)

@@ -8,6 +8,7 @@ spent, and what is left is at most the rest; parties themselves know better (`Re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -32,8 +33,8 @@ from localdp.sharing.storage import Holding
 from parties.federated.events import Event, Events
 from parties.status import reason
 
-_AnyAsked = TypeVar("_AnyAsked")
-_AnyAnswer = TypeVar("_AnyAnswer", Answer, VectorAnswer)
+AnyAsked = TypeVar("AnyAsked")
+AnyAnswer = TypeVar("AnyAnswer", Answer, VectorAnswer)
 
 
 class Spending:
@@ -206,15 +207,15 @@ class WatchedOracle(OracleAround):
 
     def in_rounds(self, rounds: int) -> WatchedOracle:
         """A watched view whose rounds cost together what one round of this oracle costs."""
-        return WatchedOracle(
-            self.behind.in_rounds(rounds), self.events, self.model, self.owner, self.parties
-        )
+        view = copy(self)
+        view.behind, view.epsilon = self.behind.in_rounds(rounds), None
+        return view
 
     def _told(
         self,
-        queries: Sequence[_AnyAsked],
-        ask: Callable[[Sequence[_AnyAsked]], list[_AnyAnswer]],
-    ) -> list[_AnyAnswer]:
+        queries: Sequence[AnyAsked],
+        ask: Callable[[Sequence[AnyAsked]], list[AnyAnswer]],
+    ) -> list[AnyAnswer]:
         event = Event("round started", self.model, _texts(queries), self.people, epsilon=self.epsilon)
         self.events.tell(event)
         spent = self.cost.epsilon_per_person
