@@ -52,7 +52,6 @@ class Audit:
     """One randomizer's claim, and what was found.  All epsilons: one report, in nats, replace-one neighbours."""
 
     subject: str  # canonical name of the randomizer
-    method: Literal["exact", "sampled"]
     claimed: Epsilon
     measured: (
         float  # exact: the logarithm of the largest ratio, maybe infinite; sampled: a lower bound of it
@@ -67,6 +66,11 @@ class Audit:
     faults: tuple[str, ...] = ()  # what else the randomizer states, and does not keep
     notes: tuple[str, ...] = ()
     change: HistoryAudit | None = None  # over two epochs; None: not audited, or too many coins to follow
+
+    @property
+    def method(self) -> Literal["exact", "sampled"]:
+        """How it was measured."""
+        return "exact" if self.confidence is None else "sampled"
 
     @property
     def overspent(self) -> bool:

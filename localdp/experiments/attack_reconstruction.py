@@ -185,7 +185,7 @@ def _garbage(tried: Range) -> tuple[Panel, ...]:
 
 
 def _oracles(tried: Range) -> Panel:
-    makers: dict[str, OracleOf] = {"curator": curator, "local reports": local}
+    makers: dict[str, OracleOf] = {CuratorOracle.model: curator, "local reports": local}
     points = [
         tried.point(
             name,
@@ -207,7 +207,7 @@ def answer_deviation(name: str, epsilon: float) -> float:
     each = epsilon / QUERIES
     return (
         1 / (math.sqrt(2) * math.sinh(each / 2))
-        if name == "curator"
+        if name == CuratorOracle.model
         else math.sqrt(PEOPLE) / (2 * math.sinh(each / 2))
     )
 

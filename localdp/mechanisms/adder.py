@@ -25,7 +25,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomness.rounded_gaussian import RoundedGaussian
@@ -130,7 +130,7 @@ class SharesInProcess:
     def claim(self, epsilon: Epsilon, delta: Fraction = _NO_DELTA) -> PrivacyClaim:
         """Computational, and dependent on the servers as the plan says."""
         against, honest = promise(self.plan, self.servers)
-        return PrivacyClaim("shared", epsilon, Strength.COMPUTATIONAL, against, honest, delta)
+        return PrivacyClaim.of_shares(epsilon, against, honest, delta)
 
     def _gaussian(self, variance: int) -> RoundedGaussian:
         if self.plan.server_shape(self.servers) != 1:
