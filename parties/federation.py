@@ -21,6 +21,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -33,7 +34,6 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import LARGEST_LIMIT_NANONATS, Ledger
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, Unreachable
-from localdp.experiments.keyring import Keyring
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import LROracle
@@ -41,13 +41,18 @@ from localdp.oracles.models import Parties, model_named, oracle_of
 from localdp.oracles.plans import Plan
 from localdp.oracles.shuffler import Promise
 from localdp.queries.asked import Asked, AskedVector
+from localdp.randomness.keyring import Keyring
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource
 from parties.addresses import State, read_state, require_replaceable, write_state
 from parties.federated.budgets import Budgets, by_amount, by_step
 from parties.federated.events import Events
 from parties.federated.ledgers import LedgerFile
-from parties.federated.places import (
+from parties.federated.quorum import WatchedQuorum, quorum_oracle
+from parties.federated.tables import SchemaLike, records_of
+from parties.federated.views import LedgerOfSome, Some, SpendingOfSome
+from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, WatchedReports, WatchedShares
+from parties.federated.whereabouts import (
     Address,
     Launch,
     Place,
@@ -57,10 +62,6 @@ from parties.federated.places import (
     in_this_process,
     running,
 )
-from parties.federated.quorum import WatchedQuorum, quorum_oracle
-from parties.federated.tables import SchemaLike, records_of
-from parties.federated.views import LedgerOfSome, Some, SpendingOfSome
-from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, WatchedReports, WatchedShares
 from parties.identity import Identity, load_identity
 from parties.rounds.partial import RoundResult
 from parties.view.journal import journal_rounds
@@ -232,7 +233,7 @@ class Federation:
                     f'a quorum is of the {name} model: oracle("{name}", epsilon=1, quorum=0.7)'
                 )
             source = self._keyring.source("federation", str(number), model, "analyst")
-            return self._quorum(spent, source, **options)
+            return self._quorum()(spent, source, **options)
         self._require_everybody()
         if model_named(model).needs_mixer and not self._place.shuffles:
             raise InvalidParameter(
@@ -334,16 +335,15 @@ class Federation:
         self._require_open()
         # Its identifier is new whatever the seed of the federation is: a journal outlives it, and has each once.
         spent, source = Epsilon.requested(epsilon), KeystreamSource.from_system()
-        oracle = self._quorum(
+        oracle = self._quorum()(
             spent, source, quorum=quorum, deadline_seconds=deadline_seconds, journal=journal
         )
         oracle.answer([query])
         return oracle.results[-1]
 
-    def _quorum(self, epsilon: Epsilon, source: RandomSource, **options: Any) -> WatchedQuorum:
-        return quorum_oracle(
-            self._place, self._spending, self.events, epsilon, source, owner=self, **options
-        )
+    def _quorum(self) -> Callable[..., WatchedQuorum]:
+        """Makes a quorum oracle of the parties, from epsilon, coins and options."""
+        return partial(quorum_oracle, self._place, self._spending, self.events, owner=self)
 
     def write_addresses(self, path: str | Path) -> None:
         """Write down where the parties are, for `connect` and for `localdp ask --connect`."""

@@ -33,6 +33,9 @@ from parties.status import error_of
 
 _PASSING = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 _CHANCES = 1 << 20
+_MOST_DOUBLINGS = (
+    64  # who dials a coordinator that is gone for good fails more often than a float can double
+)
 
 _Result = TypeVar("_Result")
 Response: TypeAlias = Any  # a message that a peer answered with: stubs do not say of which type
@@ -55,7 +58,8 @@ class Patience:
 
     def pause_seconds(self, failures: int) -> float:
         """The pause after so many failures; chance in it keeps a thousand callers from coming back at once."""
-        full = min(self.first_pause_seconds * float(1 << (failures - 1)), self.longest_pause_seconds)
+        doubled = self.first_pause_seconds * float(1 << min(failures - 1, _MOST_DOUBLINGS))
+        full = min(doubled, self.longest_pause_seconds)
         chance = secrets.randbelow(_CHANCES) / _CHANCES
         return full * (1 + chance) / 2
 

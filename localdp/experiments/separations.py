@@ -30,7 +30,6 @@ from localdp.algorithms.parity.masked import (
     OneRoundMaskedParityLearner,
 )
 from localdp.domains import BitDomain, Records, Schema
-from localdp.experiments.keyring import Keyring
 from localdp.experiments.panels import Demonstration, Panel, Point
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
@@ -39,6 +38,7 @@ from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
 from localdp.party.party import Party
 from localdp.randomizers.marginals import parity_masks
+from localdp.randomness.keyring import Keyring
 from localdp.randomness.source import RandomSource, uniform_bytes
 
 Bits = NDArray[np.bool_]

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Schema
-from localdp.oracles.definition import Account, Cost, Rounds
+from localdp.oracles.definition import Account, Cost, RoundCount
 
 
 class ModelOracle:
@@ -23,7 +23,7 @@ class ModelOracle:
         """`epsilon` is what a round may cost a person."""
         self.schema, self.people = schema, people
         self._epsilon = epsilon
-        self._rounds = Rounds()
+        self._rounds = RoundCount()
         self._account = Account()
 
     @property
@@ -35,7 +35,7 @@ class ModelOracle:
         """What one of so many queries may cost where they divide epsilon among them."""
         return Epsilon.requested(self._epsilon.divided_by(queries))
 
-    def _as_view(self, whole: Self, rounds: Rounds) -> Self:
+    def _as_view(self, whole: Self, rounds: RoundCount) -> Self:
         """This oracle as a view of another one, in whose cost its rounds count as well."""
         self._rounds, self._account = rounds, Account(whole._account)
         return self

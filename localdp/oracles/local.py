@@ -20,7 +20,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import LARGEST_SPLIT, SEED_BYTES, Cohort, Split
 from localdp.errors import InvalidParameter
 from localdp.oracles.base import ModelOracle
-from localdp.oracles.definition import Answer, Rounds, VectorAnswer
+from localdp.oracles.definition import Answer, RoundCount, VectorAnswer
 from localdp.oracles.lr import LROracle, TallyOracle, tally_of
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.oracles.slots import (
@@ -120,7 +120,7 @@ class LocalOracle(ModelOracle):
 
         A view of a view takes one of its rounds, and divides the people of that round.
         """
-        view = self._copied()._as_view(self, Rounds(rounds))
+        view = self._copied()._as_view(self, RoundCount(rounds))
         view._parent = self
         if self._rounds.total is None:
             view._seed = uniform_bytes(self._source, SEED_BYTES)

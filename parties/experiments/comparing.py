@@ -31,7 +31,6 @@ from localdp.domains import Records
 from localdp.errors import InvalidParameter
 from localdp.experiments.catalogue import CountTask
 from localdp.experiments.comparison import summarise
-from localdp.experiments.keyring import Keyring
 from localdp.experiments.panels import Point
 from localdp.experiments.population import MOST_PEOPLE, dealt, made_up_people
 from localdp.oracles.bounds import shuffled_local_epsilon
@@ -40,10 +39,11 @@ from localdp.oracles.models import MODELS, Count, Parties, models_with, oracle_o
 from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import DEFAULT_DELTA, Promise, Shuffler
 from localdp.oracles.simulated import simulated_parties, simulated_servers
+from localdp.randomness.keyring import Keyring
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.noise_plans import NoisePlan
 from parties.durable import Data
-from parties.experiments.cells import Block, BlockResult, Cell, Work, blocks_of
+from parties.experiments.cells import Block, BlockResult, Cell, SweepWork, blocks_of
 from parties.experiments.definition import DataSource, Experiment, Faults, Output, PartiesPlan, Sweep
 from parties.experiments.executors import Executor, executor_of, run_blocks
 
@@ -85,7 +85,7 @@ def run_comparison(
 ) -> tuple[list[Point], list[Data]]:
     """A point for each model and n, and what each model promises about one count."""
     root = os.urandom(32)
-    run = functools.partial(run_counts, Work(experiment, root, root))
+    run = functools.partial(run_counts, SweepWork(experiment, root, root))
     results: dict[Block, BlockResult] = {}
     try:
         run_blocks(run, blocks_of(experiment), jobs, results.__setitem__, done, executor)
@@ -114,7 +114,7 @@ def theory(experiment: Experiment, model: str, people: int) -> tuple[float, floa
     return row.predicted_error(count), None if row.lower_bound is None else row.lower_bound(count)
 
 
-def run_counts(work: Work, block: Block) -> BlockResult:
+def run_counts(work: SweepWork, block: Block) -> BlockResult:
     """The trials of a block: one oracle counts again and again."""
     cell, held = block.cell, _held.people_of(work, block.cell)
     number = block.first // work.experiment.task.trials_per_block
@@ -142,7 +142,7 @@ class _Held:
         self._people: _People | None = None
         self._stack = ExitStack()
 
-    def people_of(self, work: Work, cell: Cell) -> _People:
+    def people_of(self, work: SweepWork, cell: Cell) -> _People:
         keyring = work.noise(cell)
         if self._people is None or self._key != (keyring.root, cell.people):
             self.let_go()
@@ -161,7 +161,7 @@ class _Held:
         plan, promise = experiment.parties, promise_of(experiment)
         parts, (budget, largest) = dealt(records, plan.number), _allowed(experiment, cell)
         if plan.transport == "processes":
-            from parties.federated.places import Launch, in_processes  # workers do without
+            from parties.federated.whereabouts import Launch, in_processes  # workers do without
 
             launch = Launch(tuple(parts), records, budget, largest, plan.share_servers, keyring, promise)
             place = in_processes(launch)

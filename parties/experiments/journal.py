@@ -39,7 +39,7 @@ class Header:
     version: int = VERSION
 
 
-class Journal:
+class SweepJournal:
     """The blocks of one run that are finished."""
 
     def __init__(self, directory: Path, header: Header, resume: bool) -> None:

@@ -19,8 +19,8 @@ from localdp.oracles.definition import Answer, VectorAnswer
 from localdp.oracles.local import Divided, LocalOracle
 from localdp.randomness.source import RandomSource
 from parties.federated.events import Event, Events
-from parties.federated.places import Place
 from parties.federated.watching import AnyAnswer, AnyAsked, Spending, WatchedOracle
+from parties.federated.whereabouts import Place
 from parties.rounds.oracle import QuorumReports
 from parties.rounds.partial import RoundResult
 from parties.rounds.plan import Part, Quorum

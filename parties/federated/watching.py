@@ -19,11 +19,11 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import LocalDpError
-from localdp.oracles.around import OracleAround, ReportsAround
 from localdp.oracles.collecting import ShareServers
 from localdp.oracles.definition import Answer, StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.lr import LROracle, cohorts_by_party
 from localdp.oracles.shuffler import Mixer, Promise
+from localdp.oracles.wrapping import OracleAround, ReportsAround
 from localdp.party.party import Request
 from localdp.queries.asked import Asked, AskedVector
 from localdp.randomizers.definition import Reports

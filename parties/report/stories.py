@@ -14,8 +14,8 @@ from localdp.oracles.models import MODELS, models_with
 from localdp.oracles.shared import SharedOracle
 from localdp.oracles.shuffled import ShuffledOracle
 from parties.durable import Data
+from parties.report.in_words import promise_of
 from parties.report.story import Facts, Group, Story, Table
-from parties.report.telling import promise_of
 from parties.report.wording import MISSING, number, slope
 
 _ONE_COUNT = (

@@ -39,7 +39,7 @@ from parties.rounds.asking import fan_out, reason_of, tallied
 from parties.rounds.journal import Journal, missing_by_reason
 from parties.rounds.liveness import enrolling, require_live
 from parties.rounds.partial import RoundResult
-from parties.rounds.plan import Headcount, Part, Plan, Quorum, in_words, planned
+from parties.rounds.plan import Headcount, Part, Quorum, RoundPlan, in_words, planned
 from parties.rounds.roster import Roster
 from parties.rounds.storage import Storage
 
@@ -126,7 +126,7 @@ class Rounds:
 
     def unfinished(
         self, query: str, randomizer: LocalRandomizer, cohort: Cohort | None = None
-    ) -> Plan | None:
+    ) -> RoundPlan | None:
         """The latest open round that asked just this, of this cohort or of any: to be resumed, not asked anew."""
         text = Question.asked(query, self.roster.schema, randomizer).text
         for plan in reversed(self.journal.unfinished()):
@@ -145,7 +145,7 @@ class Rounds:
             return _result(plan, self.journal.tallies(plan), missing)
         return self._run(plan, quorum or plan.quorum, deadline_seconds)
 
-    def _run(self, plan: Plan, quorum: Quorum, deadline_seconds: float) -> RoundResult:
+    def _run(self, plan: RoundPlan, quorum: Quorum, deadline_seconds: float) -> RoundResult:
         answered = self.journal.tallies(plan)
         waiting = [part for part in plan.parts if part.people and part.party not in answered]
         fan = _Fan(self, plan)
@@ -165,7 +165,7 @@ class Rounds:
         with self._telling:
             self._step(step)
 
-    def _uncounted(self, plan: Plan) -> dict[str, LocalDpError]:
+    def _uncounted(self, plan: RoundPlan) -> dict[str, LocalDpError]:
         """Who is asked for nothing, because nobody knew how many people there are, and why nobody did."""
         names = [part.party for part in plan.parts if not part.people]
         was = {name: Unreachable(f"party {name} was away when the round was planned") for name in names}
@@ -175,7 +175,7 @@ class Rounds:
 class _Fan:
     """The calls of one run of a round, and the one who writes down what they bring."""
 
-    def __init__(self, rounds: Rounds, plan: Plan) -> None:
+    def __init__(self, rounds: Rounds, plan: RoundPlan) -> None:
         self._rounds = rounds
         self._plan = plan
         self._addresses = {party.name: party.address for party in rounds.roster.enrolled()}
@@ -257,11 +257,11 @@ def _require_seconds(seconds: float) -> None:
         raise InvalidParameter("a round's deadline lies above 0 seconds and within a day")
 
 
-def _headcount(plan: Plan, tallies: Mapping[str, Tally]) -> Headcount:
+def _headcount(plan: RoundPlan, tallies: Mapping[str, Tally]) -> Headcount:
     return sum((part.headcount for part in plan.parts if part.party in tallies), Headcount())
 
 
-def _require_there(plan: Plan, away: Mapping[str, LocalDpError]) -> None:
+def _require_there(plan: RoundPlan, away: Mapping[str, LocalDpError]) -> None:
     """Refuse a round whose quorum cannot be met without those who are away, before anybody pays for it."""
     there = [part.party for part in plan.parts if part.party not in away]
     counted = sum((part.headcount for part in plan.parts if part.party in there), Headcount())
@@ -276,7 +276,7 @@ def _require_there(plan: Plan, away: Mapping[str, LocalDpError]) -> None:
 
 
 def _require_quorum(
-    plan: Plan, quorum: Quorum, tallies: Mapping[str, Tally], reasons: Mapping[str, str]
+    plan: RoundPlan, quorum: Quorum, tallies: Mapping[str, Tally], reasons: Mapping[str, str]
 ) -> None:
     answered, asked = _headcount(plan, tallies), plan.asked
     if quorum.met(answered, asked):
@@ -288,7 +288,7 @@ def _require_quorum(
     )
 
 
-def _result(plan: Plan, tallies: Mapping[str, Tally], missing: Mapping[str, Headcount]) -> RoundResult:
+def _result(plan: RoundPlan, tallies: Mapping[str, Tally], missing: Mapping[str, Headcount]) -> RoundResult:
     return RoundResult(
         plan.round_id,
         plan.request.query,

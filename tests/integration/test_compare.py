@@ -12,7 +12,7 @@ from localdp.experiments.panels import Point
 from localdp.oracles.models import MODELS
 from localdp.sharing.noise_plans import PLANS, NoisePlan
 from parties.experiments import comparing
-from parties.experiments.cells import Block, Work, cells_of
+from parties.experiments.cells import Block, SweepWork, cells_of
 from parties.experiments.comparing import comparison, promise_of, run_comparison
 from parties.experiments.definition import Experiment, PartiesPlan, Sweep, Transport
 
@@ -59,7 +59,10 @@ def test_a_run_without_the_shuffled_model_has_no_shuffler() -> None:
     assert promise_of(experiment) is None
     (cell,) = cells_of(experiment)
     try:
-        assert comparing._held.people_of(Work(experiment, bytes(32), bytes(32)), cell).parties.mixer is None
+        assert (
+            comparing._held.people_of(SweepWork(experiment, bytes(32), bytes(32)), cell).parties.mixer
+            is None
+        )
     finally:
         comparing._held.let_go()
 

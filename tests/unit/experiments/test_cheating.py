@@ -25,7 +25,6 @@ from localdp.experiments.cheating import (
     loudest_report,
 )
 from localdp.experiments.faults import Faulty, FaultyLROracle, FaultyShareServers
-from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt, made_up_people
 from localdp.oracles.definition import VectorAnswer
 from localdp.oracles.local import LocalOracle
@@ -45,6 +44,7 @@ from localdp.randomizers.priv_unit import PrivUnit
 from localdp.randomizers.subset_selection import SubsetSelection
 from localdp.randomizers.unary import OptimizedUnaryEncoding
 from localdp.randomness.hazmat import SeededSource
+from localdp.randomness.keyring import Keyring
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault
 

@@ -11,7 +11,6 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import made_up_people
 from localdp.oracles import bounds
 from localdp.oracles.local import LocalOracle
@@ -28,6 +27,7 @@ from localdp.oracles.models import (
 from localdp.oracles.promise import DEFAULT_DELTA
 from localdp.oracles.shared import MINIMUM_BATCH, SharedOracle
 from localdp.oracles.shuffled import ShuffledOracle
+from localdp.randomness.keyring import Keyring
 
 ONE = Epsilon.requested(1)
 COINS = Keyring.insecurely_seeded(3).source

@@ -17,7 +17,6 @@ from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
 from localdp.experiments.cheating import joined
-from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import dealt
 from localdp.oracles.lr import InProcessLROracle, LROracle
 from localdp.oracles.models import Parties
@@ -25,6 +24,7 @@ from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import Promise
 from localdp.oracles.simulated import simulated_parties, simulated_servers
 from localdp.party.party import Party
+from localdp.randomness.keyring import Keyring
 from localdp.sharing.collection import Contributor
 from localdp.sharing.share_server import ShareServer
 from parties.addresses import State
