@@ -215,9 +215,8 @@ class RemoteParties:
                 raise InvalidParameter("a party is named twice: its people would be counted twice")
             self.by_row = any(party.by_row for party in described)
             self.by_content = tuple(str(party.name) for party in described if party.by_content)
-            self.limits = tuple(
-                Epsilon(party.budget_nanonats) for party in described
-            )  # of each one's people
+            # Of each one's people.
+            self.limits = tuple(Epsilon(party.budget_nanonats) for party in described)
         except BaseException:
             self.close()
             raise

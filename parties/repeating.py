@@ -33,9 +33,8 @@ from parties.status import error_of
 
 _PASSING = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 _CHANCES = 1 << 20
-_MOST_DOUBLINGS = (
-    64  # who dials a coordinator that is gone for good fails more often than a float can double
-)
+# Who dials a coordinator that is gone for good fails more often than a float can double.
+_MOST_DOUBLINGS = 64
 
 _Result = TypeVar("_Result")
 Response: TypeAlias = Any  # a message that a peer answered with: stubs do not say of which type

@@ -61,9 +61,8 @@ class Charge:
     purpose: str  # the query and the randomizer in words, for the owner of the data
     caller: str = ""  # who asked, by the name in the certificate; empty on loopback
     key: str = ""  # which of the party's keys the coins are derived from
-    kept: frozenset[str] | None = field(
-        default=None, compare=False
-    )  # the keys that it still has; None: all
+    # The keys that it still has; None: all.
+    kept: frozenset[str] | None = field(default=None, compare=False)
     epoch: int = 1  # the party's, in which the request is answered
 
 

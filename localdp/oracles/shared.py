@@ -263,9 +263,8 @@ class SharedOracle(ModelOracle):
         begun = RoundOfCollections(self._servers, made, self._cohort)
         begun.open()
         self._rounds.begin()
-        self._account.book(
-            len(queries), self._epsilon, 0
-        )  # whoever contributes pays, wherever it breaks off
+        # Whoever contributes pays, wherever it breaks off.
+        self._account.book(len(queries), self._epsilon, 0)
         return begun
 
     def _collection(self, query: Query, epsilon: Epsilon) -> Collection:

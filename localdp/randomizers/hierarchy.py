@@ -170,9 +170,8 @@ class HierarchicalRanges(Construction):
         support = self.encoding.support
         gap = float(support.own - support.other)
         other = float(support.other * (1 - support.other)) / gap**2
-        own = (
-            float(support.own * (1 - support.own)) / gap**2 + 1 - other
-        )  # second moment, above that of another
+        # Second moment, above that of another.
+        own = float(support.own * (1 - support.own)) / gap**2 + 1 - other
         whole = np.append(prefix, np.ones(self.sizes[-1] - self.inputs))
         share = (high - low)[:, None] / self.sizes[-1]
         inside, total, weights = share, np.zeros(len(low)), np.zeros_like(share)

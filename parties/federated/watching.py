@@ -117,9 +117,8 @@ class WatchedShares:
 
     behind: ShareServers
     spending: Spending
-    _counted: set[bytes] = field(
-        default_factory=set
-    )  # collections: one that broke off may be contributed to again
+    # Collections: one that broke off may be contributed to again.
+    _counted: set[bytes] = field(default_factory=set)
 
     @property
     def schema(self) -> Schema:

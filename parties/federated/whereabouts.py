@@ -52,9 +52,8 @@ class Place:
     ledgers: tuple[Book, ...] = ()  # of the parties, where they are at hand
     agents: tuple[Reachable, ...] = ()  # whom to dial, and who has dialled in
     away: tuple[Peer, ...] = ()  # who is named, and could not be reached
-    stated: Mapping[str, int] = field(
-        default_factory=dict
-    )  # people of a party, as the file of parties has it
+    # People of a party, as the file of parties has it.
+    stated: Mapping[str, int] = field(default_factory=dict)
     budgets: Callable[[], Sequence[tuple[Step, ...] | None]] | None = None  # what each party says is left
     servers: tuple[Peer, ...] = ()
     shuffler: Peer | None = None

@@ -88,9 +88,8 @@ class WindowLaw:
             start = values[part] * self.step
             outside = far[part] + (far[part] >= start) * np.int64(self.width)
             inside = near[part] + start
-            cells[part] = (
-                outside + (inside - outside) * kept[part]
-            )  # a product: `np.where` tells a mixed mask
+            # A product: `np.where` tells a mixed mask.
+            cells[part] = outside + (inside - outside) * kept[part]
         return cells
 
     def law(self, value: int) -> dict[Hashable, Fraction]:

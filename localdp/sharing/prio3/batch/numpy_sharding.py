@@ -24,9 +24,8 @@ class Seeds:
     """A client's randomness, cut as `Prio3.shard` cuts it."""
 
     helpers: list[Octets]
-    blinds: list[
-        Octets
-    ]  # Of every server, the leader first; without columns where there is no joint randomness.
+    # Of every server, the leader first; without columns where there is no joint randomness.
+    blinds: list[Octets]
     prove: Octets
 
 
