@@ -223,7 +223,6 @@ class RemoteParties:
 
     @property
     def people(self) -> int:
-        """How many people there are, over all parties."""
         return sum(party.people for party in self.contributors)
 
     @property
@@ -236,7 +235,6 @@ class RemoteParties:
         self._channels.close()
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
-        """The reports of the cohort, in order of index, party by party."""
         parts = self._parts(cohort)
         self._require_granted(parts, lambda part: codec.request_to_wire(request, part))
         for window in _sized_windows(parts):

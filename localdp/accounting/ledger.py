@@ -228,7 +228,6 @@ class Accounts:
         return self._requests.get(request) is not None
 
     def spent(self) -> NDArray[np.int64]:
-        """Nanonats spent by each person."""
         return self._spent[: self.people].copy()
 
     def debtors(self, charge: Charge, day: int = 0) -> Debtors | None:
@@ -328,7 +327,6 @@ class MemoryLedger:
 
     @property
     def limit(self) -> Epsilon:
-        """What each person may spend in total."""
         return self._accounts.limit
 
     def charge(self, charge: Charge) -> Receipt:
@@ -344,11 +342,9 @@ class MemoryLedger:
         self._examined(charge)
 
     def spent(self) -> NDArray[np.int64]:
-        """Nanonats spent by each person."""
         return self._accounts.spent()
 
     def was_heard(self, charge: Charge) -> bool:
-        """Whether the caller had all of these reports before, in whatever epoch."""
         return self._accounts.was_heard(charge)
 
     def _examined(self, charge: Charge) -> tuple[Charge, Debtors | None]:

@@ -75,7 +75,6 @@ class TrustedCurator:
     source: RandomSource
 
     def noisy_sums(self, rows: Rows, sensitivity: int, epsilon: Epsilon) -> Integers:
-        """The sums of the columns, each with discrete Laplace noise."""
         return self.released(_sums(rows), sensitivity, epsilon)
 
     def released(self, sums: Integers, sensitivity: int, epsilon: Epsilon) -> Integers:
@@ -83,7 +82,6 @@ class TrustedCurator:
         return sums + central_law(epsilon, sensitivity).sample(self.source, len(sums))
 
     def gaussian_sums(self, rows: Rows, variance: int) -> Integers:
-        """The sums of the columns, each with rounded Gaussian noise."""
         sums = _sums(rows)
         return sums + RoundedGaussian(variance).sample(self.source, len(sums))
 

@@ -86,7 +86,6 @@ class InProcessShareServers:
 
     @property
     def schema(self) -> Schema:
-        """What the parties' records consist of."""
         return self._parties[0].records.schema
 
     @property
@@ -96,7 +95,6 @@ class InProcessShareServers:
 
     @property
     def by_row(self) -> bool:
-        """Whether what is numbered is rows, somewhere, of which one person may own several."""
         return any(party.by_row for party in self._parties)
 
     @property
@@ -130,7 +128,6 @@ class InProcessShareServers:
         return agree(self._servers[0], self._servers[1:], collection)
 
     def holdings(self, collection: Collection) -> list[Holding]:
-        """What each server counts."""
         return [server.holding(collection.digest) for server in self._servers]
 
     def release(

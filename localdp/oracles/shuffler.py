@@ -113,7 +113,6 @@ class Shuffler(ReportsAround):
 
     @property
     def hiding(self) -> int:
-        """How many people there are whose reports the aggregator cannot have been told."""
         return (
             self.people
             if self.promise is None

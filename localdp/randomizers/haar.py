@@ -100,7 +100,6 @@ class HaarRanges(SampledSign):
         return RangeEstimates(self, tally.reports, prefix)
 
     def range_variance(self, low: Integers, high: Integers, prefix: Floats) -> Floats:
-        """n times the variance of the estimated mass of low .. high - 1, for the empirical target at these data."""
         size = 1 << self.levels
         ends = np.where(high == self.inputs, size, high)
         squares = np.zeros(len(low))

@@ -159,7 +159,6 @@ class HierarchicalRanges(Construction):
         ]
 
     def range_variance(self, low: Integers, high: Integers, prefix: Floats) -> Floats:
-        """n times the variance of the estimated mass of low .. high - 1, for the empirical target at these data."""
         ends = np.where(high == self.inputs, self.sizes[-1], high)
         rows = max(1, _WEIGHTS_AT_A_TIME // self.sizes[-1])
         cuts = [slice(start, start + rows) for start in range(0, len(ends), rows)]

@@ -155,7 +155,6 @@ class MemoisedUnary(UnaryEncoding):
 
     @property
     def epsilon_permanent(self) -> Epsilon:
-        """Privacy loss of one permanent answer, hence of any number of reports of it."""
         return self.permanent.epsilon
 
     @property

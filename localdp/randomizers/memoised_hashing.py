@@ -88,7 +88,6 @@ class MemoisedHashing(OfFingerprints, PureProtocol):
 
     @property
     def epsilon_permanent(self) -> Epsilon:
-        """Privacy loss of one permanent answer, hence of any number of reports of it."""
         return self.permanent.epsilon
 
     @property

@@ -35,11 +35,9 @@ class Keyring:
         return cls.from_system() if seed is None else cls.insecurely_seeded(seed)
 
     def party(self, number: int) -> bytes:
-        """The secret of a party."""
         return derive_key(self.root, b"party", number.to_bytes(4, "big"))
 
     def server(self, number: int) -> bytes:
-        """The secret of a share server."""
         return derive_key(self.root, b"share server", number.to_bytes(4, "big"))
 
     def shuffler(self) -> bytes:

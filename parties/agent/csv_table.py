@@ -158,7 +158,6 @@ class ArrowColumns:
         self.rows = int(table.num_rows)
 
     def cells(self, place: int) -> TextCells:
-        """The column at a place."""
         encoded = self._table.column(place).combine_chunks().dictionary_encode()
         return TextCells(encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64))
 

@@ -70,7 +70,6 @@ class WatchedReports(ReportsAround):
         self.contributors, self.events, self.spending, self.model = contributors, events, spending, model
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
-        """The reports of the cohort, in order of index, party by party."""
         sizes = [party.people for party in self.contributors]
         parts = [(number, part, part.size()) for number, part in cohorts_by_party(cohort, sizes)]
         waiting = iter([one for one in parts if one[2]])
@@ -100,7 +99,6 @@ class WatchedMixer(ReportsAround):
 
     @property
     def hiding(self) -> int:
-        """How many people there are whose reports the aggregator cannot have been told."""
         return self._mixer.hiding
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
@@ -122,31 +120,25 @@ class WatchedShares:
 
     @property
     def schema(self) -> Schema:
-        """What the parties' records consist of."""
         return self.behind.schema
 
     @property
     def contributors(self) -> tuple[Contributor, ...]:
-        """The parties, in order, and how many people each speaks for."""
         return self.behind.contributors
 
     @property
     def by_row(self) -> bool:
-        """Whether what is numbered is rows, somewhere, of which one person may own several."""
         return self.behind.by_row
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """Names of the share servers; the first one leads."""
         return self.behind.servers
 
     @property
     def relayed(self) -> bool:
-        """Whether somebody carries the parties' shares."""
         return self.behind.relayed
 
     def bind(self, collection_id: bytes) -> Binding:
-        """What ties a new collection to the servers as they are now."""
         return self.behind.bind(collection_id)
 
     def open(self, collection: Collection) -> bool:
@@ -162,11 +154,9 @@ class WatchedShares:
         return counted
 
     def agree(self, collection: Collection) -> Holding:
-        """Have the servers verify what they hold, and make the set of accepted reports final."""
         return self.behind.agree(collection)
 
     def holdings(self, collection: Collection) -> list[Holding]:
-        """What each server counts."""
         return self.behind.holdings(collection)
 
     def release(
@@ -197,7 +187,6 @@ class WatchedOracle(OracleAround):
         self.epsilon = epsilon
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
-        """One round: the mean of every query, in order."""
         return self._told(queries, self.behind.answer)
 
     def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:

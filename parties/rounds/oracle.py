@@ -46,7 +46,6 @@ class QuorumReports:
 
     @property
     def schema(self) -> Schema:
-        """What the parties' records consist of."""
         return self._rounds.roster.schema
 
     @property
