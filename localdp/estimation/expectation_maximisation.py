@@ -43,23 +43,6 @@ class Channel(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MatrixChannel:
-    """Any channel: `matrix[o, i]` is the probability of output o for input i."""
-
-    matrix: Floats
-
-    @property
-    def inputs(self) -> int:
-        return int(self.matrix.shape[1])
-
-    def forward(self, masses: Floats) -> Floats:
-        return self.matrix @ masses
-
-    def backward(self, weights: Floats) -> Floats:
-        return self.matrix.T @ weights
-
-
 @dataclass(frozen=True, slots=True)
 class WindowChannel:
     """Output o = i .. i + width - 1 of input i has probability `inside`, every other one `outside`."""

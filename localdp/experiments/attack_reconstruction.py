@@ -78,16 +78,6 @@ def within_one(count: int, source: RandomSource) -> Floats:
     return source.below(2 * _GRID + 1, count).astype(np.float64) / _GRID - 1
 
 
-def whole_within_one(count: int, source: RandomSource) -> Floats:
-    """-1, 0 or 1: a larger error on average, and sums that tie more often."""
-    return source.below(3, count).astype(np.float64) - 1
-
-
-def plus_or_minus_one(count: int, source: RandomSource) -> Floats:
-    """-1 or 1: always as wrong as the bound allows."""
-    return 2 * source.below(2, count).astype(np.float64) - 1
-
-
 def garbage_trial(
     solver: Solver,
     people: int,

@@ -66,7 +66,7 @@ def test_predicted_errors_are_those_of_the_bounds() -> None:
 
 def test_options_change_what_is_predicted() -> None:
     divided = Count(1000, ONE, 3, {"noise_plan": "divided"})
-    assert MODELS["shared"].predicted_error(divided) == pytest.approx(bounds.divided_error(1))
+    assert MODELS["shared"].predicted_error(divided) == pytest.approx(bounds.curator_error(1))
     wider = Count(1000, ONE, options={"delta": "1e-3"})
     assert MODELS["shuffled"].predicted_error(wider) < MODELS["shuffled"].predicted_error(Count(1000, ONE))
 
