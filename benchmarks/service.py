@@ -16,7 +16,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort
 from localdp.domains import Records
-from localdp.experiments.population import dealt, made_up_people
+from localdp.domains.dealing import dealt
+from localdp.experiments.population import made_up_people
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.shared import SharedOracle
 from localdp.randomizers.definition import LocalRandomizer

@@ -28,11 +28,12 @@ from localdp.accounting.ledger import MemoryLedger
 from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.accounting.shuffling import MOST_PEOPLE as MOST_SHUFFLED
 from localdp.domains import Records
+from localdp.domains.dealing import dealt
 from localdp.errors import InvalidParameter
 from localdp.experiments.catalogue import CountTask
 from localdp.experiments.comparison import summarise
 from localdp.experiments.panels import Point
-from localdp.experiments.population import MOST_PEOPLE, dealt, made_up_people
+from localdp.experiments.population import MOST_PEOPLE, made_up_people
 from localdp.oracles.bounds import shuffled_local_epsilon
 from localdp.oracles.lr import InProcessLROracle
 from localdp.oracles.models import MODELS, Count, Parties, models_with, oracle_of

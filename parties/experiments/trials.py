@@ -18,9 +18,9 @@ from typing import Any
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.ledger import MemoryLedger
 from localdp.domains import Records
+from localdp.domains.dealing import joined
 from localdp.errors import BudgetExhausted, LocalDpError, PolicyRefused
 from localdp.experiments.catalogue import Measured
-from localdp.experiments.cheating import joined
 from localdp.experiments.faults import Faulty, FaultyShareServers
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.lr import LROracle

@@ -15,9 +15,8 @@ from localdp.accounting.ledger import MemoryLedger
 from localdp.accounting.remaining import Step
 from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.domains import Records
+from localdp.domains.dealing import dealt, joined
 from localdp.errors import InvalidParameter
-from localdp.experiments.cheating import joined
-from localdp.experiments.population import dealt
 from localdp.oracles.lr import InProcessLROracle, LROracle
 from localdp.oracles.models import Parties
 from localdp.oracles.shared import InProcessShareServers

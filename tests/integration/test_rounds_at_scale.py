@@ -12,8 +12,8 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
+from localdp.domains.dealing import dealt
 from localdp.errors import LocalDpError, QuorumMissed
-from localdp.experiments.population import dealt
 from localdp.oracles.lr import InProcessLROracle, tally_of
 from localdp.randomizers.definition import Tally
 from parties.coordinator import Peer, RemoteParty
