@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
 from localdp.errors import LocalDpError
@@ -50,7 +50,10 @@ def fan_out(
 
     with ThreadPoolExecutor(window) as threads:
         try:
-            return list(threads.map(outcome, range(len(items))))
+            futures = [threads.submit(outcome, place) for place in range(len(items))]
+            for future in as_completed(futures):
+                future.result()  # a mistake of our own is raised as soon as it is made
+            return [future.result() for future in futures]
         except BaseException:
             threads.shutdown(wait=False, cancel_futures=True)
             give_up()

@@ -176,6 +176,25 @@ def test_an_answer_that_comes_after_the_deadline_is_never_mixed_in(tmp_path: Pat
     assert again.answered == Headcount(3, 30)
 
 
+def test_an_interrupted_coordinator_hangs_up_and_its_round_can_go_on(tmp_path: Path) -> None:
+    def interrupted(step: str) -> None:
+        if step == "received":
+            raise KeyboardInterrupt
+
+    with enrolled(tmp_path / "j", parties_of(people(40), 4), [SlowAgent]) as served:
+        served.rounds._step = interrupted
+        started = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            ask(served, 600.0)
+        assert time.monotonic() - started < 60.0
+        served.rounds._step = lambda step: None
+        (left,) = served.rounds.journal.unfinished()
+        assert (
+            served.rounds.resume(left.round_id, deadline_seconds=BRIEFLY, quorum=SEVENTY).answered.parties
+            == 3
+        )
+
+
 def test_a_round_of_part_of_the_people_is_extrapolated_to_all_of_them(tmp_path: Path) -> None:
     cohort = Cohort(0, 90, Split(b"public coins 16b", 3, 1))
     with enrolled(tmp_path / "j", parties_of(people(90), 3)) as served:
