@@ -128,7 +128,6 @@ class QueryTask:
         return Measured(measures, oracle.cost, oracle.claim, told.reports)
 
     def to_data(self) -> dict[str, Any]:
-        """As an experiment's file says it."""
         return {"query": self.text}
 
     def _answer(self, oracle: StatisticalQueryOracle) -> Answer | VectorAnswer:

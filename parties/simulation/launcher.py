@@ -32,16 +32,16 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records
 from localdp.errors import DeadlineMissed, InvalidParameter, Unreachable
-from localdp.experiments.keyring import Keyring
 from localdp.oracles.shuffler import Promise
 from localdp.oracles.simulated import party_name, server_name
+from localdp.randomness.keyring import Keyring
 from parties.coordinator import MOST_CALLS, Peer, RemoteParties
 from parties.durable import Data
 from parties.repeating import Begun, Stub
 from parties.shares.collector import never
 from parties.shuffler.client import RemoteShuffler
-from parties.simulation.files import PER_DIALLED_AGENT, PER_HOSTED_AGENT, USUAL, allow_open_files
 from parties.simulation.launched_shares import LaunchedShareServers
+from parties.simulation.open_files import PER_DIALLED_AGENT, PER_HOSTED_AGENT, USUAL, allow_open_files
 from parties.simulation.roles import (
     HOST,
     AgentRole,

@@ -25,8 +25,8 @@ from localdp.algorithms.release.marginals import MarginalRelease
 from localdp.algorithms.release.ranges import RangeRelease
 from localdp.algorithms.scikit_learn import NotFitted
 from localdp.domains import BitDomain, RealDomain, Records, Schema
+from localdp.domains.dealing import dealt
 from localdp.errors import InvalidParameter, LocalDpError
-from localdp.experiments.population import dealt
 from localdp.oracles.adversarial import AdversarialOracle
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
