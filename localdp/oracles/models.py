@@ -51,7 +51,7 @@ class Parties:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class OneCount:
     """One count of bits, of which a model predicts the error."""
 
     people: int
@@ -71,9 +71,10 @@ class TrustModel:
     mark: str  # of a point in a plot
     style: str  # in a terminal
     make: Callable[[Parties, Epsilon, Coins, Options], StatisticalQueryOracle]
-    predicted_error: Callable[[Count], float]  # expected absolute error of a count, in people
-    lower_bound: Callable[[Count], float] | None = None  # what no protocol of the same kind can beat
-    charge: Callable[[Count], Epsilon] = lambda count: count.epsilon  # what a party charges a person for it
+    predicted_error: Callable[[OneCount], float]  # expected absolute error of a count, in people
+    lower_bound: Callable[[OneCount], float] | None = None  # what no protocol of the same kind can beat
+    # What a party charges a person for it.
+    charge: Callable[[OneCount], Epsilon] = lambda count: count.epsilon
     growth: float = 0.0  # the error of a count grows with this power of the number of people
     options: Options = field(default_factory=dict)  # and their defaults; None: it depends on the parties
     needs_agents: bool = False  # parties that answer for their people
@@ -205,22 +206,22 @@ def _bounds() -> Any:
     return bounds
 
 
-def _curator_error(count: Count) -> float:
+def _curator_error(count: OneCount) -> float:
     return float(_bounds().curator_error(float(count.epsilon)))
 
 
-def _single_report(count: Count) -> Epsilon:
+def _single_report(count: OneCount) -> Epsilon:
     """A party cannot see that reports are mixed: it charges what one of them reveals."""
     delta = delta_of(MODELS["shuffled"].settled(count.options)["delta"])
     single: Epsilon = _bounds().shuffled_local_epsilon(count.epsilon, delta, count.people)
     return single
 
 
-def _local_error(count: Count, single: Epsilon | None = None) -> float:
+def _local_error(count: OneCount, single: Epsilon | None = None) -> float:
     return float(_bounds().randomized_response_error(float(single or count.epsilon), count.people))
 
 
-def _shared_error(count: Count) -> float:
+def _shared_error(count: OneCount) -> float:
     from localdp.sharing.noise_plans import NoisePlan, ServerNoise
 
     plan = _plan(MODELS["shared"].settled(count.options)["noise_plan"])
