@@ -8,7 +8,7 @@ rests on the assumption that no other party tells.
 
 A promise about single requests says nothing about many: whoever asks often enough learns everything.  So all requests about
 a person together may cost `requests` times (epsilon, delta), by basic composition, and the shuffler keeps the account
-(`accounting/promised.py`).  And `minimum_cohort` keeps a request from being about one person.
+(`accounting/promise_ledger.py`).  And `minimum_cohort` keeps a request from being about one person.
 
 Checked in tests/unit/oracles/test_promise.py.
 """
@@ -22,7 +22,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.promised import TRILLION, trillionths_above
+from localdp.accounting.promise_ledger import TRILLION, trillionths_above
 from localdp.accounting.shuffling import FEWEST_PEOPLE, MOST_PEOPLE, Shuffled, ShuffledAs
 from localdp.errors import InvalidParameter, PolicyRefused, TooFewReports
 from localdp.randomizers.definition import LocalRandomizer

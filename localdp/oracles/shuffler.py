@@ -32,7 +32,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from localdp.accounting.promised import MemoryPromiseLedger, Outlay, PromiseLedger, trillionths_above
+from localdp.accounting.promise_ledger import MemoryPromiseLedger, Outlay, PromiseLedger, trillionths_above
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, LocalDpError, PolicyRefused, TooFewReports, UnknownIndex
 from localdp.framing import digest

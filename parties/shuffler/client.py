@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.promised import TRILLION
+from localdp.accounting.promise_ledger import TRILLION
 from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.cohorts import LARGEST_INDEX, Cohort
 from localdp.errors import InvalidParameter

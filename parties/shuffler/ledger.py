@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.promised import Outlay, PromisedSums
+from localdp.accounting.promise_ledger import Outlay, PromisedSums
 from localdp.cohorts import Cohort, Split
 from localdp.errors import InvalidParameter, StorageFailed
 from parties.durable import add_column, open_synced, require_there_or_new, storage_errors, transaction

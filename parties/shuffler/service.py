@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from localdp.accounting.promised import trillionths_above
+from localdp.accounting.promise_ledger import trillionths_above
 from localdp.errors import DeadlineMissed, InvalidParameter, PolicyRefused
 from localdp.oracles.shuffler import Promise, Shuffler
 from localdp.sharing.collection import LONGEST_NAME

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.promised import MemoryPromiseLedger, Outlay, trillionths_above
+from localdp.accounting.promise_ledger import MemoryPromiseLedger, Outlay, trillionths_above
 from localdp.cohorts import Cohort, Split
 from localdp.errors import BudgetExhausted, RequestExpired
 from parties.shuffler.ledger import SqlitePromiseLedger

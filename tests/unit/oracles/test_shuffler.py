@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from localdp.accounting.promised import MemoryPromiseLedger
+from localdp.accounting.promise_ledger import MemoryPromiseLedger
 from localdp.cohorts import Cohort, Split
 from localdp.domains import Schema
 from localdp.errors import (

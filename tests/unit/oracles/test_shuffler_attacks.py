@@ -13,7 +13,7 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
-from localdp.accounting.promised import MemoryPromiseLedger, Outlay
+from localdp.accounting.promise_ledger import MemoryPromiseLedger, Outlay
 from localdp.accounting.shuffling import largest_local
 from localdp.cohorts import Asked, Cohort, Split
 from localdp.domains import Records

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.promised import Outlay
+from localdp.accounting.promise_ledger import Outlay
 from localdp.cohorts import Cohort, Split
 from localdp.errors import BudgetExhausted, InvalidParameter, RequestExpired, StorageFailed
 from parties.shuffler.ledger import SqlitePromiseLedger
