@@ -1,8 +1,8 @@
 """What mkdocs is told beyond mkdocs.yml: pages from outside of docs/, the API, pictures for light and dark, and pages that
 nobody put into the menu.
 
-A picture of docs/pictures/ is light or dark as the reader's system is.  The site has a button for it as well, so there every
-picture becomes two, and the theme shows the one that goes with the page.
+A picture of docs/pictures/ is light or dark as the reader's system is.  The site has a button for it as well, so there
+every picture becomes two, and the theme shows the one that goes with the page.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from parties.command.compare import compare
 from parties.command.contract import contract
 from parties.command.doctor import doctor
 from parties.command.owner import agent_app, budget_app, keys_app
+from parties.command.plan import plan
 from parties.command.report import report_command
 from parties.command.round import round_command
 from parties.command.run import run_command
@@ -61,6 +62,7 @@ app.add_typer(witness_app, name="witness")
 app.command()(attack)
 app.command()(contract)
 app.command()(doctor)
+app.command()(plan)
 app.command("report")(report_command)
 app.command("round")(round_command)
 app.command("run")(run_command)
