@@ -315,7 +315,7 @@ _ROWS = (
     TrustModel(
         name="shuffled",
         title="shuffled",
-        honest="the shuffler, who sees who sent which report; and the other parties, who must not tell the aggregator "
+        honest="the shuffler, who sees who sent which report; and the other parties, who must not tell the analyst "
         "what they sent",
         colour="#009e73",
         mark="^",
