@@ -1,13 +1,13 @@
 """A federation of parties as one object: the coordinator's side, from a script or a notebook.
 
     with Federation.launch(people, parties=4, budget=10) as federation:        # simulated parties
-        print(federation.oracle("local", epsilon=1).answer(["smoker"]))
+        print(federation.count("smoker", epsilon=1))
 
     with Federation.connect("out/parties.json") as federation:                 # running ones
-        print(federation.oracle("shared", epsilon=1).answer(["smoker"]))
+        print(federation.count("smoker", epsilon=1, model="shared"))
 
-Both give the same object.  `oracle` makes the statistical-query oracle of a trust model, and every learner and release of
-the library runs on it; `round` asks one query with a deadline and a quorum; `of` is some of the parties, as a federation;
+Both give the same object.  Its verbs are those of `parties.federated.verbs`.  `oracle` makes the statistical-query
+oracle of a trust model; `round` asks one query with a deadline and a quorum; `of` is some of the parties, as a federation;
 `budgets` says what people have left; `events` tells what happens.  Launched parties end with the federation: at `close`, at
 the end of `with`, when it is forgotten, when the interpreter ends, and also when that is killed (`parties.simulation`).
 
@@ -20,7 +20,6 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -38,9 +37,7 @@ from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import LROracle
 from localdp.oracles.models import Parties, model_named, oracle_of
-from localdp.oracles.plans import Plan
 from localdp.oracles.shuffler import Promise
-from localdp.queries.asked import Asked, AskedVector
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource
 from parties.addresses import State, read_state, require_replaceable, write_state
@@ -55,10 +52,12 @@ from parties.federated.places import (
     dealt_out,
     in_processes,
     in_this_process,
+    names_of,
     running,
 )
 from parties.federated.quorum import ended, quorum_oracle, quorum_reports
 from parties.federated.tables import SchemaLike, records_of
+from parties.federated.verbs import EpsilonLike, Verbs
 from parties.federated.views import LedgerOfSome, Some, SpendingOfSome
 from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, WatchedReports, WatchedShares
 from parties.identity import Identity, load_identity
@@ -66,8 +65,6 @@ from parties.rounds.partial import RoundResult
 from parties.rounds.plan import Quorum
 from parties.status import reason
 from parties.view.journal import journal_rounds
-
-EpsilonLike = Epsilon | Fraction | float | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ class _Within:
     some: Some
 
 
-class Federation:
+class Federation(Verbs):
     """Parties that can be asked, under any trust model that their place allows."""
 
     def __init__(self, place: Place, keyring: Keyring, within: _Within | None = None) -> None:
@@ -101,7 +98,7 @@ class Federation:
     @classmethod
     def launch(
         cls,
-        data: Any,
+        data: object,
         schema: SchemaLike | None = None,
         *,
         parties: int | Sequence[int] = 4,
@@ -122,13 +119,32 @@ class Federation:
         this process.  `told` hears what takes long.  With `insecure_seed` everything is repeatable, hence guessable: for
         made-up people only.
         """
-        records, limit, keyring = records_of(data, schema), _epsilon(budget), _keyring(insecure_seed)
-        largest = limit if largest_request is None else _epsilon(largest_request)
+        records, limit, keyring = (
+            records_of(data, schema),
+            Epsilon.requested(budget),
+            _keyring(insecure_seed),
+        )
+        largest = limit if largest_request is None else Epsilon.requested(largest_request)
         parts = dealt_out(records, parties)
         launch = Launch(parts, records, limit, largest, share_servers, keyring, shuffler, told)
         if processes is False:
             return cls(in_this_process(launch), keyring)
         return cls(in_processes(launch, None if processes is True else processes), keyring)
+
+    @classmethod
+    def simulate(
+        cls,
+        data: object,
+        schema: SchemaLike | None = None,
+        *,
+        parties: int | Sequence[int] = 1,
+        budget: EpsilonLike = 10,
+        insecure_seed: int | None = None,
+    ) -> Federation:
+        """The same in this process, without sockets or other processes: for data at hand, and for trying things."""
+        return cls.launch(
+            data, schema, parties=parties, budget=budget, processes=False, insecure_seed=insecure_seed
+        )
 
     @classmethod
     def connect(
@@ -161,7 +177,7 @@ class Federation:
         federation = cls(place, _keyring(insecure_seed))
         journal_rounds(federation.events, state.events, len(federation.parties) or len(state.agents))
         if federation.away:
-            warnings.warn(f"{_names(federation.away)} cannot be reached", stacklevel=2)
+            warnings.warn(f"{names_of(federation.away)} cannot be reached", stacklevel=2)
         return federation
 
     def of(self, parties: Iterable[str]) -> Federation:
@@ -268,16 +284,6 @@ class Federation:
             curator=self._curator,
         )
 
-    def plan(
-        self,
-        queries: Sequence[Asked | AskedVector],
-        model: str,
-        epsilon: EpsilonLike | None = None,
-        **options: Any,
-    ) -> Plan:
-        """What a round of these queries would yield and cost; nobody is asked."""
-        return self.oracle(model, epsilon, **options).plan(queries)
-
     def budgets(self, of: Literal["parties", "curator"] = "parties") -> Budgets:
         """What is left to people: with their parties, or with the curator of a simulation, who keeps a book of its own.
 
@@ -360,6 +366,10 @@ class Federation:
         """End launched parties, or let go of running ones."""
         self._closed()
 
+    def __repr__(self) -> str:
+        state = "" if self._closed.alive else ", closed"
+        return f"<Federation of {len(self.parties)} parties, {self.people:,} people{state}>"
+
     def __enter__(self) -> Federation:
         return self
 
@@ -377,20 +387,10 @@ class Federation:
         """No answer is made from some of the parties in silence."""
         if self.away:
             raise Unreachable(
-                f"{_names(self.away)} cannot be reached, and an answer is about everybody: ask those who are there, "
+                f"{names_of(self.away)} cannot be reached, and an answer is about everybody: ask those who are there, "
                 "federation.of(federation.parties), or federation.round with a quorum, or connect again later"
             )
 
 
-def _names(away: Mapping[str, int | None]) -> str:
-    """Party south (6,055 people), and so on."""
-    told = [name if people is None else f"{name} ({people:,} people)" for name, people in away.items()]
-    return ("party " if len(told) == 1 else "parties ") + ", ".join(told)
-
-
 def _keyring(insecure_seed: int | None) -> Keyring:
     return Keyring.from_system() if insecure_seed is None else Keyring.insecurely_seeded(insecure_seed)
-
-
-def _epsilon(value: EpsilonLike) -> Epsilon:
-    return value if isinstance(value, Epsilon) else Epsilon.requested(value)

@@ -6,6 +6,7 @@ import numpy as np
 
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
 from localdp.errors import InvalidParameter
+from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource
 
 MOST_PEOPLE = 10**8  # that fit into this machine
@@ -21,8 +22,9 @@ SCHEMA = Schema(
 )
 
 
-def made_up_people(people: int, source: RandomSource) -> Records:
+def made_up_people(people: int, source: RandomSource | None = None) -> Records:
     """Three in ten smoke; ages from 18 to 89; four regions; body-mass index between 18 and 40."""
+    source = source or KeystreamSource.from_system()
     if people < 1:
         raise InvalidParameter("a population has at least one person")
     return Records.from_columns(

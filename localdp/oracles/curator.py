@@ -13,6 +13,7 @@ tests/statistical/test_plans.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from localdp.cohorts import Cohort
 from localdp.domains import Records, Schema
 from localdp.framing import digest
 from localdp.mechanisms.adder import TrustedCurator
-from localdp.oracles.definition import Account, Answer, Cost, Rounds, VectorAnswer
+from localdp.oracles.definition import Account, Answer, Cost, GridNoise, Rounds, VectorAnswer
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
 from localdp.queries.encoded import Query, encoded_sums, encoding_of, entries_of, means_of, unit_of
@@ -31,6 +32,7 @@ from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomness.source import Integers, RandomSource
 from localdp.sharing.noise_plans import central_law
+from localdp.sharing.summed_noise import SummedNoise
 
 
 class CuratorOracle:
@@ -117,13 +119,14 @@ class CuratorOracle:
     def _one(self, query: StatisticalQuery, epsilon: Epsilon) -> Answer:
         resolution = encoding_of(query).bound
         noisy = self._curator.released(encoded_sums(query, self._records), resolution, epsilon)
-        variance = self._curator.noise(resolution, epsilon).variance()
-        return sum_answer(query.text, int(noisy[0]), resolution, self.people, variance)
+        return sum_answer(
+            query.text, int(noisy[0]), resolution, self.people, central_noise(epsilon, resolution)
+        )
 
     def _vector(self, query: VectorQuery, epsilon: Epsilon) -> VectorAnswer:
         sensitivity = encoding_of(query).sensitivity
         noisy = self._curator.released(encoded_sums(query, self._records), sensitivity, epsilon)
-        return sums_answer(query, noisy, self.people, self._curator.noise(sensitivity, epsilon).variance())
+        return sums_answer(query, noisy, self.people, central_noise(epsilon, sensitivity))
 
 
 def charge_anew(ledger: Ledger, name: bytes, records: Records, cost: Epsilon, purpose: str) -> None:
@@ -146,24 +149,30 @@ def planned_sum(query: Query, epsilon: Epsilon, people: int, factor: float = 1.0
     return PlannedQuery(query.text, entries_of(query), how, people, error)
 
 
-def sum_answer(query: str, noisy_sum: int, resolution: int, people: int, noise_variance: float) -> Answer:
+def central_noise(epsilon: Epsilon, sensitivity: int) -> SummedNoise:
+    """What a trusted curator adds to each sum, as a law to predict with."""
+    return SummedNoise(epsilon.exact / sensitivity, Fraction(1))
+
+
+def sum_answer(query: str, noisy_sum: int, resolution: int, people: int, noise: SummedNoise) -> Answer:
     """A noisy sum on the grid as an answer about a mean."""
     scale = resolution * people
     value = noisy_sum / scale
-    variance = noise_variance / scale**2
+    variance = noise.variance() / scale**2
     inside = min(max(value, 0.0), 1.0)
     # inside (1 - inside) is the largest spread that values in [0, 1] with this mean can have.
-    return Answer(query, value, people, people, variance, variance + inside * (1 - inside) / people)
+    population = variance + inside * (1 - inside) / people
+    return Answer(query, value, people, people, variance, population, GridNoise(noise, 1 / scale))
 
 
-def sums_answer(
-    query: VectorQuery, noisy_sums: Integers, people: int, noise_variance: float
-) -> VectorAnswer:
+def sums_answer(query: VectorQuery, noisy_sums: Integers, people: int, noise: SummedNoise) -> VectorAnswer:
     """Noisy sums of encoded entries as an answer about their means."""
-    values = means_of(query, noisy_sums, people)
-    noise = np.full(query.length, noise_variance * (unit_of(query) / people) ** 2)
+    values, unit = means_of(query, noisy_sums, people), unit_of(query) / people
+    variance = np.full(query.length, noise.variance() * unit**2)
     low = 0.0 if query.kind in ("category", "cube") else -1.0
     inside = np.clip(values, low, 1.0)
     # (1 - x)(x - low) is the largest spread that values in [low, 1] with mean x can have.
     spread = (1 - inside) * (inside - low) / people
-    return VectorAnswer(query.text, values, people, people, noise, noise + spread)
+    return VectorAnswer(
+        query.text, values, people, people, variance, variance + spread, GridNoise(noise, unit)
+    )

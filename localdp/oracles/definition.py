@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
+from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
@@ -29,8 +30,29 @@ from localdp.errors import BudgetExhausted, InvalidParameter
 from localdp.oracles.plans import Plan
 from localdp.queries.asked import Asked, AskedVector
 from localdp.randomizers.definition import Floats
+from localdp.sharing.summed_noise import SummedNoise
 
 MOST_ROUNDS = 1 << 16
+LEVEL = 0.95  # of intervals, unless another one is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class GridNoise:
+    """Noise whose exact law is known: whole numbers, each of them `unit` of an answer."""
+
+    law: SummedNoise
+    unit: float
+
+    def half_width(self, level: float) -> float:
+        """How far an answer is off at most, with a probability of at least `level`."""
+        return self.law.half_width(level) * self.unit
+
+
+def normal_width(level: float) -> float:
+    """How many standard errors an estimate is off at most, with a probability of `level`."""
+    if not 0 < level < 1:
+        raise InvalidParameter("the level of an interval lies strictly between 0 and 1")
+    return NormalDist().inv_cdf((1 + level) / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +65,29 @@ class Answer:
     reports: int  # how many of them answered
     variance_empirical: float  # about the mean of these people
     variance_population: float  # about the mean of the distribution that they are a sample of
+    noise: GridNoise | None = field(
+        default=None, repr=False
+    )  # all that an answer is off by, where its law is known
+
+    def half_width(self, level: float = LEVEL) -> float:
+        """Half of the interval about the mean of these people: by the exact law of the noise, or else a normal one."""
+        return (
+            normal_width(level) * self.standard_error
+            if self.noise is None
+            else self.noise.half_width(level)
+        )
+
+    def to_data(self) -> dict[str, object]:
+        """As plain data, for JSON."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "noise"}
+        return {
+            **plain,
+            "standard_error": self.standard_error,
+            "half_width": self.half_width(),
+            "level": LEVEL,
+            "count": self.count,
+            "count_error": self.count_error,
+        }
 
     @property
     def standard_error(self) -> float:
@@ -70,6 +115,13 @@ class VectorAnswer:
     reports: int
     variance_empirical: Floats
     variance_population: Floats
+    noise: GridNoise | None = field(default=None, repr=False)  # on every entry, as above
+
+    def half_widths(self, level: float = LEVEL) -> Floats:
+        """Of the interval of each entry by itself, about the means of these people."""
+        if self.noise is not None:
+            return np.full(len(self.values), self.noise.half_width(level))
+        return normal_width(level) * self.standard_errors
 
     @property
     def standard_errors(self) -> Floats:

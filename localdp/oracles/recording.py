@@ -10,15 +10,17 @@ Checked in tests/unit/oracles/test_recording.py.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from localdp.errors import InvalidParameter, QueryRefused
 from localdp.oracles.around import OracleAround
-from localdp.oracles.definition import Answer, StatisticalQueryOracle, VectorAnswer
+from localdp.oracles.definition import Answer, GridNoise, StatisticalQueryOracle, VectorAnswer
 from localdp.queries.asked import Asked, AskedVector, checked_round, checked_vectors
+from localdp.sharing.summed_noise import SummedNoise
 
 AnyAnswer = Answer | VectorAnswer
 Row: TypeAlias = dict[str, Any]  # an answer as plain data
@@ -44,13 +46,19 @@ class Transcript:
 
 
 def _plain(answer: AnyAnswer) -> Row:
-    return {
-        name: value.tolist() if isinstance(value, np.ndarray) else value
-        for name, value in asdict(answer).items()
+    row = {one.name: getattr(answer, one.name) for one in fields(answer)}
+    plain = {
+        name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in row.items()
     }
+    if (noise := answer.noise) is not None:
+        plain["noise"] = [str(noise.law.parameter), str(noise.law.shape), noise.unit]
+    return plain
 
 
 def _answer(row: Row) -> AnyAnswer:
+    if row.get("noise"):
+        parameter, shape, unit = row["noise"]
+        row = {**row, "noise": GridNoise(SummedNoise(Fraction(parameter), Fraction(shape)), float(unit))}
     if "values" not in row:
         return Answer(**row)
     arrays = ("values", "variance_empirical", "variance_population")

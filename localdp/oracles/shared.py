@@ -209,7 +209,7 @@ class SharedOracle:
                 int(noisy[0]),
                 collection.encoding.bound,
                 reports,
-                collection.noise.total_variance,
+                collection.noise.total,
             )
             for query, collection, noisy, reports in self._collected(checked)
         ]
@@ -218,7 +218,7 @@ class SharedOracle:
         """The means of all entries, each query from one collection with its share of the round's epsilon."""
         checked = checked_vectors(queries, self.schema)
         return [
-            sums_answer(query, noisy, reports, collection.noise.total_variance)
+            sums_answer(query, noisy, reports, collection.noise.total)
             for query, collection, noisy, reports in self._collected(checked)
         ]
 

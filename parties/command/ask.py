@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,10 +73,7 @@ def run_ask(options: AskOptions) -> None:
 def answer_data(answer: Answer, oracle: StatisticalQueryOracle) -> Data:
     """The answer for a machine."""
     return {
-        **asdict(answer),
-        "standard_error": answer.standard_error,
-        "count": answer.count,
-        "count_error": answer.count_error,
+        **answer.to_data(),
         "model": oracle.claim.model,
         "epsilon_per_person": float(oracle.cost.epsilon_per_person),
         "rounds": oracle.cost.rounds,

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from localdp.domains import Schema
     from localdp.errors import LocalDpError
-    from localdp.oracles.definition import Answer
     from parties.addresses import State
     from parties.rounds.partial import RoundResult
     from parties.rounds.round import Rounds
@@ -198,22 +197,13 @@ def result_data(result: RoundResult) -> Data:
 
     return {
         "round": result.round_id,
-        **_with_error(result.answer),
-        "of_answered": _with_error(result.answer_of_answered),
+        **result.answer.to_data(),
+        "of_answered": result.answer_of_answered.to_data(),
         "asked": asdict(result.asked),
         "answered": asdict(result.answered),
         "missing": {why: asdict(count) for why, count in result.missing.items()},
         "epsilon_per_person": float(result.tally.randomizer.epsilon),
         "assumption": None if result.complete else ASSUMPTION,
-    }
-
-
-def _with_error(answer: Answer) -> Data:
-    return {
-        **asdict(answer),
-        "standard_error": answer.standard_error,
-        "count": answer.count,
-        "count_error": answer.count_error,
     }
 
 

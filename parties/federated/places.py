@@ -302,3 +302,9 @@ def _attached(where: Address, stack: ExitStack) -> Sequence[Reachable]:
     server = stack.enter_context(RelayServer(host, int(port), where.identity))
     server.wait_for(where.expect, ATTACH_SECONDS)
     return server.peers(where.expect)
+
+
+def names_of(away: Mapping[str, int | None]) -> str:
+    """Party south (6,055 people), and so on."""
+    told = [name if people is None else f"{name} ({people:,} people)" for name, people in away.items()]
+    return ("party " if len(told) == 1 else "parties ") + ", ".join(told)

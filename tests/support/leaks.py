@@ -3,7 +3,8 @@
 After Reparaz, Balasch and Verbauwhede, "dude, is my code constant time?" (2016): one call is measured many times with
 inputs of the first class and of the second, in random order, and the two samples of times are compared.
 
-- Both classes are copied into one set of buffers before each call.  Two arrays differ in time by their addresses alone.
+- Both classes are put into one set of buffers before each call.  Two arrays differ in time by their addresses alone; and so
+  that not even the cache tells which was the last to be read, a buffer becomes first ^ (difference & mask), by bytes.
 - Measurements come in pairs, one of each class in random order, so that both samples see the same load of the machine.
 - The slowest tenth of each class is cut: it is the scheduler's.
 - Batches are independent.  Over several of them the median of the relative differences counts, which one bad stretch
@@ -68,10 +69,11 @@ def compare(
     """The leak of `run(*buffers)`, with arrays of the one class or of the other in the buffers."""
     _require_alike(first, second)
     draws = np.random.default_rng(seed)
-    buffers = [np.array(array) for array in first]
+    buffers = [np.array(array, order="C") for array in first]
     timed = _timed_by(clock, run)
-    _measured(timed, buffers, (first, second), draws, _WARM)
-    measured = [_measured(timed, buffers, (first, second), draws, rounds) for _ in range(batches)]
+    choices = [_Choice(*three) for three in zip(buffers, first, second, strict=True)]
+    _measured(timed, buffers, choices, draws, _WARM)
+    measured = [_measured(timed, buffers, choices, draws, rounds) for _ in range(batches)]
     return _leak([(_cut(one, kept), _cut(other, kept)) for one, other in measured], 2 * rounds * batches)
 
 
@@ -93,10 +95,28 @@ def _require_alike(first: Arrays, second: Arrays) -> None:
         raise ValueError("the two classes have arrays of the same shapes and dtypes")
 
 
+class _Choice:
+    """Puts one of two arrays into a buffer, and reads and writes the same bytes in the same order whichever it is."""
+
+    def __init__(self, buffer: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> None:
+        self._buffer, self._first = _bytes_of(buffer), _bytes_of(np.array(first, order="C"))
+        self._difference = self._first ^ _bytes_of(np.array(second, order="C"))
+        self._masked = np.empty_like(self._difference)
+
+    def make(self, kind: int) -> None:
+        """The buffer holds the first array (0) or the second (1)."""
+        np.bitwise_and(self._difference, np.uint8(255 * kind), out=self._masked)
+        np.bitwise_xor(self._first, self._masked, out=self._buffer)
+
+
+def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
+    return array.reshape(-1).view(np.uint8)
+
+
 def _measured(
     timed: Callable[..., int],
     buffers: Arrays,
-    classes: tuple[Arrays, Arrays],
+    choices: Sequence[_Choice],
     draws: np.random.Generator,
     rounds: int,
 ) -> tuple[Times, Times]:
@@ -108,8 +128,8 @@ def _measured(
     try:
         for place, start in enumerate(starts):
             for kind in (start, 1 - start):
-                for buffer, array in zip(buffers, classes[kind], strict=True):
-                    buffer[...] = array
+                for choice in choices:
+                    choice.make(kind)
                 times[kind, place] = timed(*buffers)
     finally:
         if was_on:

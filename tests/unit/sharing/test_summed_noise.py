@@ -72,3 +72,25 @@ def test_impossible_laws_are_refused() -> None:
             SummedNoise(Fraction(parameter), Fraction(shape))
     with pytest.raises(InvalidParameter):
         SummedNoise(Fraction(1, 1 << 17), Fraction(1)).probability(0)
+
+
+@pytest.mark.parametrize("parameter", [Fraction(3), Fraction(1), Fraction(1, 3), Fraction(1, 40)])
+@pytest.mark.parametrize("shape", [Fraction(1, 2), Fraction(1), Fraction(2), Fraction(3)])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
+def test_half_of_an_interval_is_the_least_that_holds(
+    parameter: Fraction, shape: Fraction, level: float
+) -> None:
+    noise = SummedNoise(parameter, shape)
+    found = noise.half_width(level)
+    within = noise.probability(0) + 2 * sum(noise.probability(k) for k in range(1, found + 1))
+    assert within >= level - 1e-9
+    assert found == 0 or within - 2 * noise.probability(found) < level + 1e-9
+
+
+def test_half_of_an_interval_scales_where_tables_end() -> None:
+    fine, coarse = (
+        SummedNoise(Fraction(1, scale), Fraction(2)).half_width(0.95) for scale in (65_536, 512)
+    )
+    assert fine / 65_536 == pytest.approx(coarse / 512, rel=5e-3)
+    with pytest.raises(InvalidParameter, match="level"):
+        SummedNoise(Fraction(1), Fraction(1)).half_width(1.0)

@@ -39,10 +39,6 @@ def selected(mask: Mask) -> NDArray[np.int64]:
     return np.zeros(len(mask), np.int64) + mask * 7
 
 
-def chosen(mask: Mask) -> NDArray[np.int64]:
-    return np.where(mask, 7, 0)
-
-
 @pytest.mark.parametrize("leaky", [assigned, copied, taken])
 def test_a_known_leak_is_found(leaky: Callable[[Mask], Any]) -> None:
     leak = compare(leaky, NOBODY, EVERYBODY, ROUNDS, BATCHES)
@@ -50,9 +46,9 @@ def test_a_known_leak_is_found(leaky: Callable[[Mask], Any]) -> None:
     assert leak.t > 4.5, leak
 
 
-@pytest.mark.parametrize("silent", [selected, chosen])
-def test_no_leak_is_found_in_an_arithmetic_select(silent: Callable[[Mask], Any]) -> None:
-    leak = compare(silent, NOBODY, EVERYBODY, ROUNDS, BATCHES)
+def test_no_leak_is_found_in_an_arithmetic_select() -> None:
+    # Not np.where: it reads one of two arrays, and where these lie takes up to a tenth of its time on some processors.
+    leak = compare(selected, NOBODY, EVERYBODY, ROUNDS, BATCHES)
     assert leak.size < NOT_FOUND, leak
 
 
