@@ -37,10 +37,10 @@ from typing import Literal
 
 from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
 from localdp.errors import InvalidParameter
+from localdp.oracles.definition import LEVEL, normal_width
 from localdp.oracles.models import Count, CountNoise, Options, model_named
 
 Bound = Literal["hoeffding", "normal", "laplace"]
-LEVEL = 0.95  # of intervals and tests
 POWER = 0.8  # that is usually asked for
 WORST_SHARE = 0.5  # where people differ most from each other
 MOST_PEOPLE = 10**10
@@ -92,17 +92,15 @@ class Study:
 
     def half_width(self, share: float | None = None, level: float = LEVEL) -> float:
         """What the estimated share is off by at most, with this probability; about whom is as for `variance`."""
-        _require_between("a level", level)
-        noise = self.noise
+        noise, width = self.noise, normal_width(level)
         if share is None and self.answering == self.people:  # the noise is all there is
             return 0.0 if noise is None else noise.half_width(level) / self.people
-        return _quantile(level) * math.sqrt(self.variance(share))
+        return width * math.sqrt(self.variance(share))
 
     def power(self, first: float, second: float, level: float = LEVEL) -> float:
         """The probability that two groups, of so many people each, are told apart, if their shares are these."""
-        _require_between("a level", level)
         error = math.sqrt(self.variance(first) + self.variance(second))
-        distance, threshold = abs(first - second) / error, _quantile(level)
+        distance, threshold = abs(first - second) / error, normal_width(level)
         return NormalDist().cdf(distance - threshold) + NormalDist().cdf(-distance - threshold)
 
     def people_for(self, goal: Callable[[Study], bool]) -> int | None:
@@ -148,7 +146,8 @@ def told_apart(
     """The goal that a difference of two shares is found so often."""
     if first == second:
         raise InvalidParameter("two shares that are to be told apart differ")
-    _require_between("a power", power)
+    if not 0 < power < 1:
+        raise InvalidParameter("a power lies strictly between 0 and 1, such as 0.8")
     return lambda study: study.power(first, second, level) >= power
 
 
@@ -214,19 +213,10 @@ def _spread(share: float) -> float:
     return share * (1 - share)
 
 
-def _quantile(level: float) -> float:
-    return NormalDist().inv_cdf((1 + level) / 2)
-
-
-def _require_between(what: str, value: float) -> None:
-    if not 0 < value < 1:
-        raise InvalidParameter(f"{what} lies strictly between 0 and 1, such as 0.95")
-
-
 def _squared(epsilon: Epsilon | float, failure: float, bound: Bound, width: float) -> float:
     """n tau**2."""
     loss = float(Epsilon.requested(epsilon))
-    quantile = _quantile(1 - failure)
+    quantile = normal_width(1 - failure)
     factor = 1 + 2 / math.expm1(loss)
     match bound:
         case "hoeffding":
