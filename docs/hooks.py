@@ -14,6 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import reference
+import terms
 
 ROOT = Path(__file__).resolve().parent.parent
 # The API is found behind what is written to be read, unless a name of it is searched for: words in a heading, which a name
@@ -64,11 +65,24 @@ def _found_later(text: str, boost: float) -> str:
     return f"---\nsearch:\n  boost: {boost}\n---\n\n{text}"
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Links out of docs/ lead to where the page is in the site; a picture is there for the light and for the dark."""
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Links out of docs/ lead to where the page is in the site; a picture is there for the light and for the dark; and
+    special words lead to the glossary."""
     for name, source in OUTSIDE.items():
         markdown = markdown.replace(f"](../{source})", f"]({name})")
-    return _PICTURE.sub(_both, markdown)
+    return _with_words(_PICTURE.sub(_both, markdown), page.file.src_path)
+
+
+def _with_words(markdown: str, page: str) -> str:
+    """The glossary with a place for each word, and links to these from the pages that people read."""
+    glossary = (ROOT / "docs/glossary.md").read_text()
+    if page == "glossary.md":
+        return terms.anchored(markdown)
+    return (
+        markdown
+        if page.startswith("api/") or page in OUTSIDE
+        else terms.linked(markdown, terms.terms_of(glossary))
+    )
 
 
 def _both(picture: re.Match[str]) -> str:
