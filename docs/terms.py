@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _ROW = re.compile(r"^\| ([^|]+?) \| (.+) \|$", re.MULTILINE)
+_ALSO = {
+    "the book": r"(?:section|theorem|definition|chapter)s? \d+(?:\.\d+)*"
+}  # what else a word is found by
 _NOT_PROSE = re.compile(
     r"^---\n.*?^---$"  # the header of a page
     r"|^(?:```|~~~~).*?^(?:```|~~~~)"  # blocks of code
@@ -41,7 +44,9 @@ class Term:
         """How it is found: a whole word, in one number or the other, perhaps broken over two lines."""
         base = r"\s+".join(map(re.escape, self.word.split(" (")[0].split()))
         ending = "(?:y|ies)" if base.endswith("y") else "(?:es|s)?"
-        return re.compile(rf"(?<![\w-]){base.removesuffix('y')}{ending}(?![\w-])", re.IGNORECASE)
+        found = f"{base.removesuffix('y')}{ending}"
+        also = f"|{_ALSO[self.word]}" if self.word in _ALSO else ""
+        return re.compile(rf"(?<![\w-])(?:{found}{also})(?![\w-])", re.IGNORECASE)
 
 
 def terms_of(glossary: str) -> list[Term]:

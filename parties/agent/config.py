@@ -366,7 +366,7 @@ class _Checks:
         if filled is not None:
             raise self._wrong(
                 f"schema.{filled}.missing",
-                "does not go with the column of data.person: whose row it is is never made up",
+                "does not go with the column of data.person: an empty cell there is refused",
             )
         if config.fixed_order and config.person is not None:
             raise self._wrong("data.fixed_order", "goes without data.person, by which people are known")

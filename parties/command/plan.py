@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from localdp.oracles.models import MODELS
 from parties.command.arguments import JsonOption, PlanOption, ServersOption
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def plan(
     ] = "1",
     models: Annotated[
         str, typer.Option(help="Trust models, separated by commas; all of them unless told.")
-    ] = "exact,curator,local,shuffled,shared",
+    ] = ",".join(MODELS),
     half_width: Annotated[
         float | None,
         typer.Option(help="The ± that is wanted, as a share of the people: what would it take?"),
