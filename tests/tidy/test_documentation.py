@@ -190,6 +190,13 @@ def test_the_reference_shows_signatures_fields_and_docstrings(reference: ModuleT
     assert "_rounded" not in re.findall(r"^### `(.*)`", page, re.MULTILINE)
 
 
+def test_sections_of_a_docstring_become_a_list_and_code(reference: ModuleType) -> None:
+    page = reference.pages()["parties.federated"]
+    assert "- `query`: a condition on the columns" in page
+    assert "```pycon\n>>> import localdp as ldp" in page
+    assert "----------" not in page
+
+
 def test_arguments_are_split_between_and_not_within_them(reference: ModuleType) -> None:
     parts = reference._split("self, a: tuple[int, str], *, b: dict[str, list[int]]={1: 2, 3: 4}")
     assert parts == ["self", "a: tuple[int, str]", "*", "b: dict[str, list[int]]={1: 2, 3: 4}"]
