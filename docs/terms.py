@@ -67,10 +67,15 @@ def anchored(glossary: str) -> str:
 def linked(page: str, terms: list[Term]) -> str:
     """A page in which the first use of each word leads to the glossary."""
     left = list(terms)
-    parts = []
-    for prose, text in split(page):
-        parts.append(_first_uses(text, left) if prose else text)
-    return "".join(parts)
+    return "".join(_first_uses(text, left, terms) if prose else text for prose, text in split(page))
+
+
+def uses(text: str, term: Term, terms: list[Term]) -> list[tuple[int, int]]:
+    """Where a word stands by itself: "share" not within "share server"."""
+    longer = [one for one in terms if one is not term and term.word.split(" (")[0] in one.word.split()]
+    within = [hit.span() for one in longer for hit in one.pattern.finditer(text)]
+    found = (hit.span() for hit in term.pattern.finditer(text))
+    return [one for one in found if not any(start <= one[0] and one[1] <= end for start, end in within)]
 
 
 def split(page: str) -> Iterator[tuple[bool, str]]:
@@ -83,15 +88,11 @@ def split(page: str) -> Iterator[tuple[bool, str]]:
     yield True, page[place:]
 
 
-def _first_uses(text: str, left: list[Term]) -> str:
+def _first_uses(text: str, left: list[Term], terms: list[Term]) -> str:
     """Prose with links; the words that are found are taken off the list."""
-    found: list[tuple[int, int, Term]] = []
-    for term in list(left):
-        hits = (hit.span() for hit in term.pattern.finditer(text))
-        free = next((span for span in hits if all(span[1] <= a or span[0] >= b for a, b, _ in found)), None)
-        if free is not None:
-            found.append((*free, term))
-            left.remove(term)
+    found = [(*spans[0], term) for term in left if (spans := uses(text, term, terms))]
+    for _, _, term in found:
+        left.remove(term)
     for start, end, term in sorted(found, key=lambda one: -one[0]):
         text = text[:start] + _link(text[start:end], term) + text[end:]
     return text
