@@ -7,8 +7,8 @@ Checked in tests/unit/parties/command/test_plan.py.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -67,7 +67,7 @@ def plan(
             _row(study, goals) for study in _studies(people, epsilon, models, questions, servers, options)
         ]
         if json:
-            print_ok({"people": rows[0]["people"], "level": level, "models": rows})
+            print_ok({"people": rows[0].people, "level": level, "models": [asdict(row) for row in rows]})
         else:
             console = stdout_console()
             print_fitting(
@@ -112,43 +112,54 @@ def _studies(
         yield Study(name, whole_number(people), Epsilon.requested(epsilon), questions, servers, own)
 
 
-def _row(study: Study, goals: _Goals) -> dict[str, Any]:
-    """What the study yields under its model, as plain data."""
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What the study yields under one model; None: it does not apply, or no number is enough."""
+
+    model: str
+    people: int
+    epsilon: float | None
+    charge: float | None  # what a party charges each person
+    half_width: float  # of a share
+    half_width_people: float
+    people_needed: int | None = None
+    epsilon_needed: float | None = None
+    power: float | None = None
+    people_per_group: int | None = None
+
+
+def _row(study: Study, goals: _Goals) -> _Row:
     from localdp.oracles.models import model_named
     from localdp.oracles.sample_size import told_apart, within
 
-    half_width = study.half_width(goals.share, goals.level)
-    spends = model_named(study.model).spends
-    told: dict[str, Any] = {
-        "model": study.model,
-        "people": study.people,
-        "epsilon": float(study.epsilon) if spends else None,
-        "charge": float(study.charge) if spends else None,
-        "half_width": half_width,
-        "half_width_people": half_width * study.people,
-    }
+    spends, half_width = model_named(study.model).spends, study.half_width(goals.share, goals.level)
+    row = _Row(
+        study.model,
+        study.people,
+        float(study.epsilon) if spends else None,
+        float(study.charge) if spends else None,
+        half_width,
+        half_width * study.people,
+    )
     if goals.half_width is not None:
         goal = within(goals.half_width, goals.share, goals.level)
-        told["people_needed"] = study.people_for(goal)
-        told["epsilon_needed"] = _number(study.epsilon_for(goal)) if spends else None
+        epsilon = study.epsilon_for(goal) if spends else None
+        least = None if epsilon is None else float(epsilon)
+        row = replace(row, people_needed=study.people_for(goal), epsilon_needed=least)
     if goals.shares is not None:
-        told["power"] = study.power(*goals.shares, goals.level)
-        told["people_per_group"] = study.people_for(told_apart(*goals.shares, goals.power, goals.level))
-    return told
+        groups = study.people_for(told_apart(*goals.shares, goals.power, goals.level))
+        row = replace(row, power=study.power(*goals.shares, goals.level), people_per_group=groups)
+    return row
 
 
-def _number(value: object) -> float | None:
-    return None if value is None else float(str(value))
-
-
-def _table(rows: list[dict[str, Any]], epsilon: str, goals: _Goals, *, unicode: bool) -> Table:
+def _table(rows: list[_Row], epsilon: str, goals: _Goals, *, unicode: bool) -> Table:
     """The rows for a person."""
     from rich import box
     from rich.table import Table
 
     about = "these people" if goals.share is None else "the population that they are drawn from"
     table = Table(
-        title=f"{rows[0]['people']:,} people, epsilon {epsilon}; ± at {100 * goals.level:g} %, about {about}",
+        title=f"{rows[0].people:,} people, epsilon {epsilon}; ± at {100 * goals.level:g} %, about {about}",
         caption=_caption(goals),
         box=box.SIMPLE_HEAD if unicode else box.ASCII2,
         padding=(0, 1),
@@ -161,7 +172,7 @@ def _table(rows: list[dict[str, Any]], epsilon: str, goals: _Goals, *, unicode: 
     for heading in columns:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(row["model"], *(_cell(row.get(key), form) for key, form in columns.values()))
+        table.add_row(row.model, *(_cell(getattr(row, key), form) for key, form in columns.values()))
     return table
 
 
