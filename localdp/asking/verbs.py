@@ -31,9 +31,9 @@ from localdp.asking.writing import exact
 from localdp.domains import IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter, QueryRefused, SignalTooWeak
 from localdp.oracles.definition import LEVEL, StatisticalQueryOracle, normal_width
-from localdp.oracles.histogram import MOST_VALUES, value_names
 from localdp.queries.encoded import GRID
 from localdp.queries.statistical import StatisticalQuery
+from localdp.queries.value_names import MOST_VALUES, value_names
 from localdp.queries.vector_query import VectorQuery
 
 Bins = int | Sequence[float]

@@ -2,51 +2,61 @@
 
 A condition is a count.  A clipped number is a mean between 0 and 1, which says little by itself; where it is one column on
 another scale, clip(a column + b), the mean is also told on the scale of that column: of the column as it was clipped.
+± is half of the interval, at the level that stands beside it.
 
 Checked in tests/unit/parties/command/test_answers.py.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
-
+from localdp.asking.result import Result
+from localdp.asking.scales import scaled
+from localdp.asking.statistic import Statistic
+from localdp.asking.writing import percent, with_error
 from localdp.domains import Schema
-from localdp.oracles.definition import Answer
-from localdp.queries.expressions import Clip, Column, Linear
-from localdp.queries.parser import parse
+from localdp.oracles.definition import LEVEL, Answer
+from localdp.queries.expressions import Clip
 from localdp.queries.statistical import StatisticalQuery
+from parties.command.output import print_ok, print_prose, stdout_console
+
+
+def surely(value: float, half_width: float, unit: str = "", *, whole: bool = False) -> str:
+    """A number and half of its interval, with the level; what has no error by itself."""
+    told = with_error(value, half_width, unit, whole=whole)
+    return f"{told} ({percent(LEVEL)})" if half_width else told
 
 
 def answer_rows(answer: Answer, schema: Schema, of_whom: str = "people") -> list[tuple[str, str]]:
     """What is said of an answer, and the words for it."""
-    query = StatisticalQuery.parse(answer.query, schema)
-    value = f"{answer.value:.6g} ± {answer.standard_error:.2g}"
+    query, width = StatisticalQuery.parse(answer.query, schema), answer.half_width()
     if query.kind == "bit":
-        counted = f"{answer.count:,.1f} ± {answer.count_error:,.1f} of {answer.people:,}"
-        return [(f"share of {of_whom}", value), ("number of people", counted)]
-    return [("mean", value), *_on_its_scale(answer), ("people", f"{answer.people:,}")]
+        share = surely(100 * answer.value, 100 * width, " %")
+        count = surely(answer.count, answer.people * width, whole=True)
+        return [(f"share of {of_whom}", share), ("number of people", f"{count} of {answer.people:,}")]
+    mean = ("mean", surely(answer.value, width))
+    return [mean, *_on_its_scale(query, answer.value, width), ("people", f"{answer.people:,}")]
 
 
-def _on_its_scale(answer: Answer) -> list[tuple[str, str]]:
-    scale = scale_of(answer.query)
-    if scale is None:
+def _on_its_scale(query: StatisticalQuery, value: float, width: float) -> list[tuple[str, str]]:
+    if not isinstance(query.expression, Clip) or len(query.columns) != 1:
         return []
-    column, slope, shift = scale
-    mean, error = (answer.value - shift) / slope, answer.standard_error / abs(slope)
-    ends = sorted((float(-shift / slope), float((1 - shift) / slope)))
-    return [
-        (
-            f"mean of {column}",
-            f"{float(mean):.6g} ± {float(error):.2g} (between {ends[0]:g} and {ends[1]:g})",
-        )
-    ]
+    scale = scaled(query.text, query.schema)
+    low, high = sorted((scale.low, scale.high))
+    mean = surely(scale.low + scale.width * value, abs(scale.width) * width)
+    return [(f"mean of {next(iter(query.columns))}", f"{mean}, between {low:g} and {high:g}")]
 
 
-def scale_of(text: str) -> tuple[str, Fraction, Fraction] | None:
-    """Column, a and b of a query clip(a column + b); None if it is another one."""
-    match parse(text):
-        case Clip(Column(name)):
-            return name, Fraction(1), Fraction(0)
-        case Clip(Linear(constant, ((coefficient, name),))) if coefficient:
-            return name, coefficient, constant
-    return None
+def print_statistic(found: Statistic, json: bool) -> None:
+    """A number in one line, and what was promised; or the envelope."""
+    if json:
+        print_ok(found.to_dict())
+        return
+    print_prose(stdout_console(), f"{found.name}: {found}")
+    print_price(found)
+
+
+def print_price(found: Result) -> None:
+    """What it cost, and what was promised."""
+    cost = "no privacy" if found.claim.epsilon is None else f"epsilon {found.epsilon:g} of each"
+    print_prose(stdout_console(), f"{found.people:,} people, {found.model} model, {cost}")
+    print_prose(stdout_console(), found.claim.statement())

@@ -7,57 +7,62 @@ the findings under "data" all the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from localdp.accounting.epsilon import Epsilon
-from localdp.auditing import Audit, HistoryAudit, audit, change_audit
-from localdp.errors import InvalidParameter
-from localdp.randomizers.registry import ENTRIES, Entry, entry_of
-from localdp.randomness.keystream import KeystreamSource
-from parties.command.options import whole_number
+from parties.command.arguments import JsonOption, ReportEpsilonOption
+from parties.command.declaring import command
 from parties.command.output import ExitCode, envelope_ok, print_envelope, stderr_console, stdout_console
+
+if TYPE_CHECKING:
+    from localdp.auditing import Audit, HistoryAudit
+    from localdp.randomizers.registry import Entry
 
 _STYLES = {"holds": "green", "holds where tried": "green", "not refuted": "yellow", "violated": "bold red"}
 
 
-@dataclass(frozen=True, slots=True)
-class AuditOptions:
-    """The command's options, as typed."""
+@command
+def audit(
+    name: Annotated[str | None, typer.Argument(help="A randomizer, such as k-ary; see --all.")] = None,
+    inputs: Annotated[
+        str | None, typer.Option(help="How many inputs; small enough to follow every coin, unless told.")
+    ] = None,
+    epsilon: ReportEpsilonOption = "1",
+    trials: Annotated[
+        str, typer.Option(help="Reports about each input, where coins are too many.")
+    ] = "1e5",
+    confidence: Annotated[float, typer.Option(help="Of the bound from such a sample.")] = 0.9999,
+    every: Annotated[bool, typer.Option("--all", help="Audit every randomizer of the library.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Audit what randomizers claim, coin by coin.
 
-    name: str | None
-    every: bool
-    inputs: str | None
-    epsilon: str
-    trials: str
-    confidence: float
-    json: bool
+    Where there are too many coins, by a sample.  The exit code is 1 if a claim is violated.
+    """
+    from localdp.errors import InvalidParameter
+    from localdp.randomizers.registry import ENTRIES, entry_of
+    from parties.command.options import whole_number
+    from parties.view.waiting import waiting
 
-    def entries(self) -> Sequence[Entry]:
-        """What is to be audited."""
-        if self.every == (self.name is not None):
-            known = ", ".join(entry.name for entry in ENTRIES)
-            raise InvalidParameter(f"name one randomizer, or say --all; there are {known}")
-        return ENTRIES if self.name is None else [entry_of(self.name)]
-
-
-def run_audit(options: AuditOptions) -> None:
-    """Audit, print the table or the envelope, and fail if a claim does not hold."""
-    entries = options.entries()
-    hidden = options.json or len(entries) == 1
-    findings = [
-        audited(entry, options)
-        for entry in track(entries, "auditing", console=stderr_console(), transient=True, disable=hidden)
-    ]
-    if options.json:
+    if every == (name is not None):
+        known = ", ".join(entry.name for entry in ENTRIES)
+        raise InvalidParameter(f"name one randomizer, or say --all; there are {known}")
+    entries = ENTRIES if name is None else [entry_of(name)]
+    size = None if inputs is None else whole_number(inputs)
+    findings = []
+    with waiting(stderr_console()) as tell:
+        for entry in entries:
+            tell(f"auditing {entry.name}")
+            findings.append(audited(entry, size, epsilon, whole_number(trials), confidence))
+    if json:
         print_envelope(envelope_of(findings))
-    elif options.every:
+    elif every:
         print_table(entries, findings, stdout_console())
     else:
         print_finding(findings[0], stdout_console())
@@ -65,19 +70,17 @@ def run_audit(options: AuditOptions) -> None:
         raise typer.Exit(int(ExitCode.FAILED))
 
 
-def audited(entry: Entry, options: AuditOptions) -> Audit:
+def audited(entry: Entry, inputs: int | None, epsilon: str, trials: int, confidence: float) -> Audit:
     """The finding about one randomizer, at the size that was asked for or at its small one."""
-    size = entry.small if options.inputs is None else whole_number(options.inputs)
-    randomizer = entry.made(Epsilon.requested(options.epsilon), size)
-    inputs = entry.tried(randomizer, size)
-    finding = audit(
-        randomizer,
-        KeystreamSource.from_system(),
-        trials=whole_number(options.trials),
-        confidence=options.confidence,
-        inputs=inputs,
-    )
-    return replace(finding, change=change_audit(randomizer, inputs))
+    from localdp import auditing
+    from localdp.accounting.epsilon import Epsilon
+    from localdp.randomness.keystream import KeystreamSource
+
+    size = entry.small if inputs is None else inputs
+    randomizer = entry.made(Epsilon.requested(epsilon), size)
+    tried, source = entry.tried(randomizer, size), KeystreamSource.from_system()
+    finding = auditing.audit(randomizer, source, trials=trials, confidence=confidence, inputs=tried)
+    return replace(finding, change=auditing.change_audit(randomizer, tried))
 
 
 def envelope_of(findings: Sequence[Audit]) -> dict[str, object]:

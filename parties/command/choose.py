@@ -2,54 +2,68 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from localdp.accounting.epsilon import Epsilon
-from localdp.selection import Candidate, Choice, Target, choose
-from parties.command.options import whole_number
-from parties.command.output import print_ok, stdout_console
-from parties.report.fitting import print_fitting
-from parties.report.wording import MISSING, number
+from parties.command.arguments import JsonOption, ReportEpsilonOption
+from parties.command.declaring import command
+
+if TYPE_CHECKING:
+    from localdp.selection import Candidate, Choice
 
 _SPARE = ("decode", "/ best", "with", "bits", "n var")
 _UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 
-@dataclass(frozen=True, slots=True)
-class ChooseOptions:
-    """The command's options, as typed."""
+@command
+def choose(
+    domain: Annotated[str, typer.Option(help="Size of the domain, or of the list of candidates.")],
+    epsilon: ReportEpsilonOption = "1",
+    people: Annotated[str, typer.Option(help="How many people report.")] = "1e6",
+    bits: Annotated[
+        int | None, typer.Option(min=1, help="At most so many private bits a report; public ones are free.")
+    ] = None,
+    additive: Annotated[
+        bool, typer.Option("--additive", help="Reports must add up before they are decoded.")
+    ] = False,
+    open_domain: Annotated[
+        bool, typer.Option("--open-domain", help="The items are not known beforehand.")
+    ] = False,
+    linear: Annotated[
+        bool, typer.Option("--linear", help="Sums are read off a Walsh spectrum, without decoding items.")
+    ] = False,
+    decode_seconds: Annotated[
+        float | None, typer.Option(help="The most that decoding may take, by estimate.")
+    ] = None,
+    target: Annotated[
+        Literal["distribution", "heavy"],
+        typer.Option(help="The error on uniform data, or of an item that nobody has."),
+    ] = "distribution",
+    json: JsonOption = False,
+) -> None:
+    """Choose the frequency oracle of least error, and say why."""
+    from localdp import selection
+    from localdp.accounting.epsilon import Epsilon
+    from parties.command.options import whole_number
+    from parties.command.output import print_ok, stdout_console
 
-    domain: str
-    epsilon: str
-    people: str
-    bits: int | None
-    additive: bool
-    open_domain: bool
-    linear: bool
-    decode_seconds: float | None
-    target: Target
-    json: bool
-
-
-def run_choose(options: ChooseOptions) -> None:
-    """Choose, then print the table or the envelope."""
-    choice = choose(
-        whole_number(options.domain),
-        Epsilon.requested(options.epsilon),
-        whole_number(options.people),
-        bits=options.bits,
-        additive=options.additive,
-        open_domain=options.open_domain,
-        linear_post=options.linear,
-        decode_seconds=options.decode_seconds,
-        target=options.target,
+    choice = selection.choose(
+        whole_number(domain),
+        Epsilon.requested(epsilon),
+        whole_number(people),
+        bits=bits,
+        additive=additive,
+        open_domain=open_domain,
+        linear_post=linear,
+        decode_seconds=decode_seconds,
+        target=target,
     )
-    if options.json:
+    if json:
         print_ok(choice.to_data())
     else:
         print_choice(choice, stdout_console())
@@ -57,6 +71,8 @@ def run_choose(options: ChooseOptions) -> None:
 
 def print_choice(choice: Choice, console: Console) -> None:
     """The choice in words, the table, and why the others are not eligible."""
+    from parties.report.fitting import print_fitting
+
     console.print(Text(choice.reason, style="bold"))
     print_fitting(console, choice_table(choice, unicode=not console.options.ascii_only), _SPARE)
     for candidate in choice.candidates:
@@ -94,6 +110,8 @@ def _style(choice: Choice, candidate: Candidate) -> str:
 
 
 def _cells(choice: Choice, candidate: Candidate) -> list[str]:
+    from parties.report.wording import MISSING, number
+
     mark = "*" if candidate is choice.chosen else " "
     head = [f"{mark}{candidate.family}", candidate.parameters]
     if candidate.randomizer is None:

@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from localdp.errors import InvalidParameter
 from localdp.oracles.models import MODELS, models_with
 from parties.command.arguments import (
     EpsilonOption,
     JsonOption,
     PartiesOption,
     PlanOption,
+    ResumeOption,
     SeedOption,
     ServersOption,
-    Transport,
 )
+from parties.command.declaring import command
+from parties.command.options import names, require_writable, whole_number, whole_numbers
+from parties.command.output import (
+    going_on,
+    plain_path,
+    print_ok,
+    print_whole,
+    stderr_console,
+    stdout_console,
+)
+from parties.command.signals import terminate_like_ctrl_c
 
 if TYPE_CHECKING:
     from localdp.experiments.comparison import Comparison
     from parties.experiments.cells import Block, BlockResult
     from parties.experiments.definition import Experiment
+    from parties.experiments.journal import SweepJournal
+
+JOURNAL = "compare.jsonl"  # in the directory of results, while they are not whole
 
 
+@command
 def compare(
     epsilon: EpsilonOption = "1",
     people: Annotated[
@@ -33,8 +51,8 @@ def compare(
     trials: Annotated[str, typer.Option(help="How often each count is repeated.")] = "2000",
     models: Annotated[str, typer.Option(help="Which trust models.")] = ",".join(MODELS),
     transport: Annotated[
-        Transport, typer.Option(help="Parties as objects or as processes.")
-    ] = Transport.process,
+        Literal["process", "grpc"], typer.Option(help="Parties as objects or as processes.")
+    ] = "process",
     noise_plan: PlanOption = "each-server",
     parties: PartiesOption = 4,
     servers: ServersOption = 2,
@@ -42,65 +60,79 @@ def compare(
         int, typer.Option(min=1, max=64, help="Worker processes, with --transport process.")
     ] = 2,
     out: Annotated[Path | None, typer.Option(help="Directory for compare.json, .svg and .html.")] = None,
+    resume: ResumeOption = False,
     json: JsonOption = False,
     insecure_seed: SeedOption = None,
 ) -> None:
-    """Show the separation of section 9.3: error sqrt(n) locally, constant with a shuffler or a curator, shared or not."""
-    from parties.command.options import names, whole_number, whole_numbers
-    from parties.command.output import reporting
+    """Measure the error of one count under every trust model.
 
-    with reporting(json):
-        from localdp.accounting.epsilon import Epsilon
-        from localdp.sharing.noise_plans import NoisePlan
-        from parties.experiments.comparing import comparison
-        from parties.experiments.definition import PartiesPlan, Sweep
+    It is the separation of section 9.3: sqrt(n) locally, constant with a shuffler or a curator, shared or not.
+    """
+    from localdp.accounting.epsilon import Epsilon
+    from localdp.sharing.noise_plans import NoisePlan
+    from parties.experiments.comparing import comparison
+    from parties.experiments.definition import PartiesPlan, Sweep
 
-        sweep = Sweep(
-            names(models),
-            (Epsilon.requested(epsilon),),
-            whole_numbers(people),
-            (None,),
-            whole_number(trials),
-            () if insecure_seed is None else (insecure_seed,),
-        )
-        plan = PartiesPlan(
-            parties,
-            share_servers=servers,
-            transport="processes" if transport is Transport.grpc else "in-process",
-        )
-        _run(comparison(sweep, plan, NoisePlan.parse(noise_plan)), transport.value, jobs, out, json)
+    sweep = Sweep(
+        names(models),
+        (Epsilon.requested(epsilon),),
+        whole_numbers(people),
+        (None,),
+        whole_number(trials),
+        () if insecure_seed is None else (insecure_seed,),
+    )
+    plan = PartiesPlan(
+        parties, share_servers=servers, transport="processes" if transport == "grpc" else "in-process"
+    )
+    terminate_like_ctrl_c()
+    experiment = comparison(sweep, plan, NoisePlan.parse(noise_plan))
+    if out is None:
+        if resume:
+            raise InvalidParameter(
+                "--resume goes on with what was kept in a directory: give the same --out"
+            )
+        _tell(_measured(experiment, transport, jobs, None), (), json)
+    else:
+        _tell(*_kept(experiment, transport, jobs, out, resume), json)
 
 
-def _run(experiment: Experiment, transport: str, jobs: int, out: Path | None, json: bool) -> None:
-    """Run, then print the table or the envelope, and write the files."""
-    from parties.command.options import require_writable
-    from parties.command.output import plain_path, print_ok, print_whole, stdout_console
-    from parties.command.signals import terminate_like_ctrl_c
-    from parties.report.comparison import print_comparison
+def _kept(
+    experiment: Experiment, transport: str, jobs: int, out: Path, resume: bool
+) -> tuple[Comparison, Sequence[Path]]:
+    """Measure and write files; what is finished is kept in a journal until all of it is."""
+    from parties.experiments.journal import SweepJournal, header_of
     from parties.report.drawing import require_matplotlib
     from parties.report.writing import write_comparison
 
-    terminate_like_ctrl_c()
-    if out is not None:
-        require_matplotlib()
-        require_writable(out)
-    measured = _measured(experiment, transport, jobs)
-    paths = () if out is None else write_comparison(measured, out)
+    require_matplotlib()
+    require_writable(out)
+    with going_on(), closing(SweepJournal(out, header_of(experiment), resume, JOURNAL)) as journal:
+        measured = _measured(experiment, transport, jobs, journal)
+        written = write_comparison(measured, out)
+        journal.path.unlink()
+    return measured, written
+
+
+def _tell(measured: Comparison, written: Sequence[Path], json: bool) -> None:
+    """The table or the envelope."""
+    from parties.report.comparison import print_comparison
+
     if json:
         print_ok(measured.to_data())
         return
     print_comparison(measured, stdout_console())
-    if paths:
-        print_whole(stdout_console(), f"Written: {', '.join(plain_path(path) for path in paths)}")
+    if written:
+        print_whole(stdout_console(), f"Written: {', '.join(plain_path(path) for path in written)}")
 
 
-def _measured(experiment: Experiment, transport: str, jobs: int) -> Comparison:
+def _measured(
+    experiment: Experiment, transport: str, jobs: int, journal: SweepJournal | None
+) -> Comparison:
     """The experiment, with a progress bar on standard error that moves with every finished block of trials."""
     from localdp.experiments.comparison import Comparison
     from localdp.oracles.shuffler import DEFAULT_DELTA
-    from parties.command.output import stderr_console
     from parties.experiments.comparing import run_comparison
-    from parties.view.bars import trials_shown
+    from parties.view.waiting import trials_shown
 
     started, sweep = time.monotonic(), experiment.sweep
     total = len(sweep.people) * len(sweep.models) * sweep.trials
@@ -111,7 +143,7 @@ def _measured(experiment: Experiment, transport: str, jobs: int) -> Comparison:
 
         # Processes answer one after the other, and are started once for each number of people.
         workers = jobs if experiment.parties.transport == "in-process" else 1
-        points, privacy = run_comparison(experiment, jobs=workers, done=done)
+        points, privacy = run_comparison(experiment, journal=journal, jobs=workers, done=done)
     return Comparison(
         epsilon=float(sweep.epsilons[0]),
         noise_plan=str(experiment.options[models_with("noise_plan")[0]]["noise_plan"]),

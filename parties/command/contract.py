@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parties.command.arguments import JsonOption
+from parties.command.declaring import command
+from parties.command.output import ExitCode, envelope_ok, print_envelope, stderr_console, stdout_console
 from parties.durable import Data
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 _STYLES = {"holds": "green", "broken": "bold red", "not checked": "yellow"}
 
 
+@command
 def contract(
     target: Annotated[str, typer.Option(help="Where the agent listens: host:port.")],
     identity: Annotated[
@@ -27,31 +30,31 @@ def contract(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Check a live agent against the contract.  SPENDS BUDGETS: for a fresh agent with made-up people only."""
-    from parties.command.output import ExitCode, print_envelope, reporting, stderr_console
+    """Check a live agent against the contract.  SPENDS BUDGETS.
 
-    with reporting(json):
-        from parties.contract.run import check_contract
-        from parties.identity import load_identity
+    For a fresh agent with made-up people only.
+    """
+    from parties.contract.run import check_contract
+    from parties.identity import load_identity
+    from parties.view.waiting import waiting
 
-        console = stderr_console()
+    console = stderr_console()
+    with waiting(console, "checking clause after clause"):
         outcome = check_contract(
             target,
             None if identity is None else load_identity(identity),
             announce=lambda text: console.print(f"This check spends {text}", soft_wrap=True),
         )
-        if json:
-            print_envelope(envelope_of(outcome))
-        else:
-            print_table(outcome)
-        if not outcome.holds:
-            raise typer.Exit(int(ExitCode.FAILED))
+    if json:
+        print_envelope(envelope_of(outcome))
+    else:
+        print_table(outcome)
+    if not outcome.holds:
+        raise typer.Exit(int(ExitCode.FAILED))
 
 
 def envelope_of(outcome: ContractOutcome) -> Data:
     """An envelope with the findings, of a failure if a clause does not hold."""
-    from parties.command.output import ExitCode, envelope_ok
-
     envelope = envelope_ok(outcome.to_data())
     if not outcome.holds:
         names = [finding.clause for finding in outcome.findings if finding.verdict != "holds"]
@@ -70,8 +73,6 @@ def print_table(outcome: ContractOutcome) -> None:
     from rich import box
     from rich.table import Column, Table
     from rich.text import Text
-
-    from parties.command.output import stdout_console
 
     console = stdout_console()
     table = Table(

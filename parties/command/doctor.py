@@ -14,6 +14,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parties.command.arguments import JsonOption
+from parties.command.declaring import command
+from parties.command.output import (
+    ExitCode,
+    envelope_ok,
+    print_envelope,
+    print_prose,
+    stderr_console,
+    stdout_console,
+)
 from parties.durable import Data
 
 if TYPE_CHECKING:
@@ -24,23 +33,26 @@ if TYPE_CHECKING:
 _STYLES = {"ok": "green", "note": "yellow", "fails": "bold red"}
 
 
+@command
 def doctor(
     state: Annotated[Path, typer.Option(help="Where an agent would keep its state.")] = Path(),
     json: JsonOption = False,
 ) -> None:
-    """Check this machine: packages, extras, loopback, disk, SQLite, clock, limits, leftovers; and say what to do."""
-    from parties.command.output import ExitCode, print_envelope, reporting, stdout_console
+    """Check this machine, and say what to do.
 
-    with reporting(json):
-        from parties.doctor import examine
+    Packages, extras, loopback, disk, SQLite, clock, limits and leftovers.
+    """
+    from parties.doctor import examine
+    from parties.view.waiting import waiting
 
+    with waiting(stderr_console(), "examining this machine"):
         findings = list(examine(state.absolute()))
-        if json:
-            print_envelope(envelope_of(findings))
-        else:
-            print_findings(findings, stdout_console())
-        if failing(findings):
-            raise typer.Exit(int(ExitCode.FAILED))
+    if json:
+        print_envelope(envelope_of(findings))
+    else:
+        print_findings(findings, stdout_console())
+    if failing(findings):
+        raise typer.Exit(int(ExitCode.FAILED))
 
 
 def failing(findings: Sequence[Finding]) -> list[str]:
@@ -50,8 +62,6 @@ def failing(findings: Sequence[Finding]) -> list[str]:
 
 def envelope_of(findings: Sequence[Finding]) -> Data:
     """An envelope with the findings, of a failure if something keeps localdp from working."""
-    from parties.command.output import ExitCode, envelope_ok
-
     envelope = envelope_ok({"checks": [finding.to_data() for finding in findings]})
     if failed := failing(findings):
         envelope |= {
@@ -67,8 +77,6 @@ def envelope_of(findings: Sequence[Finding]) -> Data:
 def print_findings(findings: Sequence[Finding], console: Console) -> None:
     """A line for each check; on a terminal what to do is on a line of its own, to be copied from there."""
     from rich.text import Text
-
-    from parties.command.output import print_prose
 
     width, terminal = max(len(finding.check) for finding in findings), console.file.isatty()
     for finding in findings:

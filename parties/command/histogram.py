@@ -1,107 +1,98 @@
-"""`localdp histogram`: the frequencies of a column's values, or of a query's, in the local model."""
+"""`localdp histogram`: how many people have each value of a column, or of a query that has a list of values.
+
+Checked in tests/integration/test_verb_commands.py.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-from rich.table import Table
+import typer
 
-from localdp.accounting.epsilon import Epsilon
-from localdp.estimation.consistency import norm_sub
-from localdp.experiments.keyring import Keyring
-from localdp.experiments.population import made_up_people
-from localdp.oracles.histogram import Histogram, ask_histogram
-from parties.command.options import number_of_people
-from parties.command.output import print_ok, print_whole, stdout_console
-from parties.command.running import are_running, connected
+from parties.command.arguments import AnywayOption, AskingMany, JsonOption
+from parties.command.declaring import command
+from parties.command.output import print_ok, print_prose, stdout_console
 from parties.durable import Data
 
 if TYPE_CHECKING:
-    from parties.federation import Federation
+    from localdp.asking.tabulation import Tabulation
+    from localdp.domains import Schema
 
 MOST_BARS = 200
 _BAR_WIDTH = 30
 
 
-@dataclass(frozen=True, slots=True)
-class HistogramOptions:
-    """The command's options, as typed."""
+@command
+def histogram(
+    query: Annotated[
+        str,
+        typer.Argument(
+            help="A column, or a query with a list of values, such as 'which(age < 20, age < 40)'."
+        ),
+    ],
+    asking: AskingMany,
+    bins: Annotated[
+        int | None, typer.Option(min=2, help="Into how many parts of the same width numbers are cut.")
+    ] = None,
+    anyway: AnywayOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Estimate how many people have each value of a column.
 
-    query: str
-    epsilon: str
-    connect: Path | None
-    identity: Path | None
-    relay: str | None
-    expect: str
-    people: str
-    parties: int
-    anyway: bool
-    json: bool
+    All numbers come from one report of each person.
+    """
+    from localdp.queries.vector_query import VectorQuery
+    from parties.command.asking import asked, terms_of
 
+    def check(schema: Schema) -> None:
+        if query not in schema:
+            VectorQuery.parse(query, schema)
 
-def run_histogram(options: HistogramOptions) -> None:
-    """Ask, then print every frequency with its error."""
-    epsilon = Epsilon.requested(options.epsilon)
-    source = Keyring.from_system().source("analyst")
-    with _federation(options, epsilon) as federation:
-        reports, checked = federation.reports(), not options.anyway
-        histogram = ask_histogram(reports, options.query, epsilon, source, check_signal=checked)
-    if options.json:
-        print_ok(histogram_data(histogram))
-        return
-    _print(histogram)
-
-
-def _federation(options: HistogramOptions, epsilon: Epsilon) -> Federation:
-    """Running parties if connected, else parties launched for this question."""
-    from parties.federation import Federation
-
-    if are_running(options):
-        return connected(options)
-    people = made_up_people(number_of_people(options.people), Keyring.from_system().source("people"))
-    return Federation.launch(people, parties=options.parties, budget=epsilon)
+    with asked(asking, check) as federation:
+        found = federation.histogram(query, bins=bins, check_signal=not anyway, **terms_of(asking))
+    if json:
+        print_ok(histogram_data(found))
+    else:
+        _print(found)
 
 
-def histogram_data(histogram: Histogram) -> Data:
-    """The histogram for a machine: raw estimates with their errors, and the consistent ones beside them."""
-    frequencies = histogram.frequencies
-    low, high = frequencies.intervals(0.95, simultaneous=True)
+def histogram_data(found: Tabulation) -> Data:
+    """The histogram for a machine: unbiased estimates with their intervals, and consistent ones beside them."""
     return {
-        "query": histogram.query,
-        "values": list(histogram.values),
-        "frequencies": frequencies.values.tolist(),
-        "standard_errors": frequencies.standard_errors.tolist(),
-        "simultaneous_95": {"low": low.tolist(), "high": high.tolist()},
-        "consistent": norm_sub(frequencies.values).tolist(),
-        "people": histogram.people,
-        "randomizer": histogram.randomizer.canonical,
-        "epsilon_per_person": float(histogram.randomizer.epsilon),
+        "query": found.by[0],
+        "values": [label for (label,) in found.labels],
+        "frequencies": found.shares.tolist(),
+        "half_widths": found.half_widths.tolist(),
+        "level": found.level,
+        "counts": found.counts.tolist(),
+        "consistent": found.consistent().tolist(),
+        "people": found.people,
+        "answered": found.answered,
+        "model": found.model,
+        "epsilon_per_person": found.epsilon,
+        "privacy": found.claim.statement(),
     }
 
 
-def _print(histogram: Histogram) -> None:
-    frequencies = histogram.frequencies
-    shown = np.argsort(-frequencies.values)[:MOST_BARS] if len(histogram.values) > MOST_BARS else None
-    order = range(len(histogram.values)) if shown is None else sorted(shown.tolist())
-    most = max(float(frequencies.values.max()), 1e-9)
-    table = Table(histogram.query, "frequency", "", title_justify="left", box=None)
-    for place in order:
-        value = float(frequencies.values[place])
-        bar = "█" * round(max(0.0, value) / most * _BAR_WIDTH)
-        table.add_row(
-            histogram.values[place], f"{value:.4f} ± {frequencies.standard_errors[place]:.4f}", bar
-        )
+def _print(found: Tabulation) -> None:
+    from rich.table import Table
+
+    from localdp.asking.writing import percent, with_error
+    from parties.command.answers import print_price
+
+    shown = found if len(found) <= MOST_BARS else found.top(MOST_BARS)
+    most = max(float(shown.shares.max()), 1e-9)
+    table = Table(
+        found.by[0], f"people ({percent(found.level)})", "share", "", title_justify="left", box=None
+    )
+    for (label,), share, width in zip(shown.labels, shown.shares, shown.half_widths, strict=True):
+        counted = with_error(share * found.people, width * found.people, whole=True)
+        bar = "█" * round(max(0.0, float(share)) / most * _BAR_WIDTH)
+        table.add_row(label, counted, f"{100 * share:.2f} %", bar)
     console = stdout_console()
     console.print(table)
-    if shown is not None:
-        console.print(
-            f"the {MOST_BARS} largest estimates of {len(histogram.values)}, hence on average too large; --json has all",
-            soft_wrap=True,
+    if shown is not found:
+        print_prose(
+            console, f"the {MOST_BARS} largest of {len(found):,} values: {shown.note}; --json has all"
         )
-    print_whole(
-        console,
-        f"{histogram.people:,} people, epsilon {histogram.randomizer.epsilon} each: {histogram.randomizer.canonical}",
-    )
+    print_price(found)

@@ -9,7 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 
 from localdp.errors import InvalidParameter
-from localdp.experiments.population import MOST_PEOPLE
 
 _LONGEST_NUMBER = 24
 
@@ -27,6 +26,8 @@ def whole_number(text: str) -> int:
 
 def number_of_people(text: str) -> int:
     """A whole number of made-up people that fit into this machine."""
+    from localdp.experiments.population import MOST_PEOPLE
+
     people = whole_number(text)
     if not 1 <= people <= MOST_PEOPLE:
         raise InvalidParameter(f"the number of people lies between 1 and {MOST_PEOPLE}")
@@ -52,6 +53,14 @@ def whole_numbers(text: str) -> tuple[int, ...]:
 def names(text: str) -> tuple[str, ...]:
     """Names separated by commas."""
     return tuple(part.strip() for part in text.split(","))
+
+
+def named_address(text: str, what: str) -> tuple[str, str]:
+    """NAME=HOST:PORT of somebody."""
+    name, _, address = text.partition("=")
+    if not name or not address.rpartition(":")[2].isdecimal():
+        raise InvalidParameter(f"{what} is given as NAME=HOST:PORT")
+    return name, address
 
 
 def require_writable(directory: Path) -> None:

@@ -32,6 +32,7 @@ from rich.console import Console
 from rich.text import Text
 
 from localdp import errors
+from parties.command.misread import misread, printable
 from parties.command.signals import insistent_interruptions
 from parties.durable import Data
 
@@ -43,7 +44,7 @@ _UsageError: Any = typer.BadParameter.__base__
 
 
 class ExitCode(IntEnum):
-    """Below 126, where shells keep their own; so an interruption is a failure like others, and not 130."""
+    """Below 126, where shells keep their own; an interruption has the one that shells have for it."""
 
     OK = 0
     FAILED = 1
@@ -52,6 +53,7 @@ class ExitCode(IntEnum):
     NOT_IN_TIME = 4  # a timeout, or a quorum that was not met
     BUDGET = 5
     BUG = 70
+    INTERRUPTED = 130
 
 
 class Outcome(NamedTuple):
@@ -155,13 +157,22 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
         "coins_exhausted", ExitCode.FAILED, "use a source of randomness without a bound"
     ),
 }
-_INTERRUPTED = Outcome("interrupted", ExitCode.FAILED, "run the command again")
+_INTERRUPTED = Outcome("interrupted", ExitCode.INTERRUPTED, "run the command again")
 _FILES = Outcome("file_error", ExitCode.FAILED, "check the path and its permissions")
 _BUG = Outcome("bug", ExitCode.BUG, f"a bug in localdp: run again with {DEBUG_VARIABLE}=1 for a traceback")
 
 
 class Interrupted(KeyboardInterrupt):
     """An interruption of a command that goes on in another way than by running it again: its text is the hint."""
+
+
+@contextmanager
+def going_on() -> Iterator[None]:
+    """An interruption in here is told with how to go on: the same command alone would be refused."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise Interrupted("go on with the same command and --resume: what is finished is kept") from error
 
 
 def outcome_of(error: BaseException) -> Outcome:
@@ -185,7 +196,8 @@ def message_of(error: BaseException) -> str:
         return f"unexpected {type(error).__name__}"
     if outcome is _FILES and isinstance(error, OSError):
         return _one_line(f"{os.strerror(error.errno or 0)}: {error.filename}")
-    return _one_line(str(error)) or type(error).__name__
+    place = misread(error)
+    return _one_line(str(error) if place is None else place.said) or type(error).__name__
 
 
 def envelope_ok(data: object) -> Data:
@@ -203,6 +215,7 @@ def envelope_error(error: BaseException) -> Data:
         "error_code": outcome.error_code,
         "message": message_of(error),
         "hint": outcome.hint,
+        **({} if (place := misread(error)) is None else {"character": place.character}),
     }
 
 
@@ -292,8 +305,8 @@ def usage_error(json: bool) -> Iterator[None]:
         else:
             error.show()
         sys.exit(int(ExitCode.USAGE))
-    except typer.Abort:
-        sys.exit(int(ExitCode.FAILED))
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(int(ExitCode.INTERRUPTED))
 
 
 def _tell(error: BaseException, json: bool) -> None:
@@ -302,11 +315,18 @@ def _tell(error: BaseException, json: bool) -> None:
     if json:
         print_envelope(envelope_error(error))
         return
-    outcome = outcome_of(error)
+    outcome, console, place = outcome_of(error), stderr_console(), misread(error)
     line = Text.assemble(("error", "bold red"), f" {outcome.error_code}: {message_of(error)}")
+    if outcome.exit_code is ExitCode.INTERRUPTED:
+        line = Text("interrupted")
+    if place is not None:
+        print_prose(console, line)
+        for below in place.lines(console.width if console.file.isatty() else None):
+            print_whole(console, below)
+        line = Text()
     if outcome.shown:
-        line.append(f" (hint: {outcome.hint})", style="dim")
-    print_prose(stderr_console(), line)
+        line.append(f"{' ' if line else ''}(hint: {outcome.hint})", style="dim")
+    print_prose(console, line)
 
 
 def _is_about_a_file(error: BaseException) -> bool:
@@ -314,5 +334,4 @@ def _is_about_a_file(error: BaseException) -> bool:
 
 
 def _one_line(text: str) -> str:
-    """Without line breaks or control characters: what came over the network must not drive a terminal."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return " ".join(printable(text).split())

@@ -14,6 +14,7 @@ import typer
 
 from localdp.oracles.models import MODELS
 from parties.command.arguments import JsonOption, PlanOption, ServersOption
+from parties.command.declaring import command
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _SPARE = ("party charges", "± people", "epsilon needed")
 
 
+@command
 def plan(
     people: Annotated[str, typer.Option(help="How many people are asked; with --compare, in each group.")],
     epsilon: Annotated[
@@ -56,23 +58,18 @@ def plan(
     json: JsonOption = False,
 ) -> None:
     """Plan a study: half-widths, people or epsilon needed, and power, under every trust model. Nobody is asked."""
-    from parties.command.output import print_ok, reporting, stdout_console
+    from parties.command.output import print_ok, stdout_console
+    from parties.report.fitting import print_fitting
 
-    with reporting(json):
-        from parties.report.fitting import print_fitting
-
-        goals = _Goals(half_width, share, _two(compare), power, level)
-        options = {"noise_plan": noise_plan, "delta": delta}
-        rows = [
-            _row(study, goals) for study in _studies(people, epsilon, models, questions, servers, options)
-        ]
-        if json:
-            print_ok({"people": rows[0].people, "level": level, "models": [asdict(row) for row in rows]})
-        else:
-            console = stdout_console()
-            print_fitting(
-                console, _table(rows, epsilon, goals, unicode=not console.options.ascii_only), _SPARE
-            )
+    goals = _Goals(half_width, share, _two(compare), power, level)
+    options = {"noise_plan": noise_plan, "delta": delta}
+    studies = _studies(people, epsilon, models, questions, servers, options)
+    rows = [_row(study, goals) for study in studies]
+    if json:
+        print_ok({"people": rows[0].people, "level": level, "models": [asdict(row) for row in rows]})
+        return
+    console = stdout_console()
+    print_fitting(console, _table(rows, epsilon, goals, unicode=not console.options.ascii_only), _SPARE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,12 @@ from typing import Annotated
 import typer
 
 from parties.command.arguments import JsonOption
+from parties.command.declaring import command
+from parties.command.output import print_ok, print_whole, stderr_console, stdout_console
 
 
-def report_command(
+@command
+def report(
     directory: Annotated[
         Path,
         typer.Argument(readable=False, help="Where run, compare, separate or attack put their results."),
@@ -20,22 +23,19 @@ def report_command(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Make one page of results that needs nothing else: plots, numbers, promises, refusals, costs, origin."""
-    from parties.command.output import reporting
+    """Make one page of the results in a directory.
 
-    with reporting(json):
-        _run(directory, out, json)
-
-
-def _run(directory: Path, out: Path | None, json: bool) -> None:
-    from parties.command.output import print_ok, print_whole, stdout_console
+    It needs nothing else, and has plots, numbers, promises, refusals, costs and origin.
+    """
     from parties.report.drawing import require_matplotlib
     from parties.report.files import stories_in
     from parties.report.writing import write_report
+    from parties.view.waiting import waiting
 
     require_matplotlib()
     stories = stories_in(directory)
-    path = write_report(stories, directory, out)
+    with waiting(stderr_console(), "drawing the report"):
+        path = write_report(stories, directory, out)
     if json:
         told = [{"source": story.source, "title": story.title} for story in stories]
         print_ok({"written": str(path), "bytes": path.stat().st_size, "experiments": told})

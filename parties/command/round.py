@@ -9,23 +9,27 @@ from __future__ import annotations
 import re
 from collections import Counter
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from localdp.errors import InvalidParameter
-from parties.command.arguments import JsonOption
+from parties.command.arguments import EpsilonOption, JsonOption, QueryArgument
+from parties.command.declaring import command
+from parties.command.output import message_of, print_ok, print_prose, stderr_console, stdout_console
 from parties.durable import Data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from localdp.accounting.epsilon import Epsilon
     from localdp.domains import Schema
     from localdp.errors import LocalDpError
     from parties.addresses import State
     from parties.rounds.partial import RoundResult
+    from parties.rounds.plan import Quorum
     from parties.rounds.round import Rounds
 
 _MOST_TOLD = 5  # parties, one line each
@@ -33,23 +37,9 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h)")
 
 
-@dataclass(frozen=True, slots=True)
-class RoundOptions:
-    """The command's options, as typed."""
-
-    query: str
-    connect: Path
-    epsilon: str
-    deadline: str
-    quorum: str
-    quorum_of: str
-    journal: Path
-    identity: Path | None
-    json: bool
-
-
+@command
 def round_command(
-    query: Annotated[str, typer.Argument(help="A statistical query, such as 'smoker and age >= 65'.")],
+    query: QueryArgument,
     # Files are opened by the command itself, which says in one line what is wrong with them: not checked by the parser.
     connect: Annotated[
         Path, typer.Option(readable=False, help="The parties to enrol: the file of `localdp parties up`.")
@@ -57,9 +47,7 @@ def round_command(
     journal: Annotated[
         Path, typer.Option(readable=False, help="Where roster and rounds are kept; made if it is missing.")
     ],
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", "-e", help="Privacy loss per person, in nats.")
-    ] = "1",
+    epsilon: EpsilonOption = "1",
     deadline: Annotated[str, typer.Option(help="For the whole round: 10s, 500ms, 2m.")] = "10s",
     quorum: Annotated[str, typer.Option(help="The least fraction that must have answered.")] = "0.7",
     quorum_of: Annotated[str, typer.Option(help="A fraction of the people or of the parties.")] = "people",
@@ -69,13 +57,35 @@ def round_command(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Ask all enrolled parties at once; at the deadline, answer from those who answered, and say how many are missing."""
-    from parties.command.output import reporting
+    """Ask whoever is there, with a deadline, a quorum and a journal.
 
-    with reporting(json):
-        run_round(
-            RoundOptions(query, connect, epsilon, deadline, quorum, quorum_of, journal, identity, json)
-        )
+    All enrolled parties are asked at once; the answer is from those who answered, and says how many are missing.
+    """
+    from localdp.accounting.epsilon import Epsilon
+    from localdp.oracles.local import LocalOracle
+    from parties.addresses import read_state
+    from parties.identity import load_identity
+    from parties.rounds.plan import Quorum
+    from parties.rounds.round import Rounds
+    from parties.view.journal import round_told
+    from parties.view.waiting import waiting
+
+    wanted, spent, seconds = (
+        Quorum.of_text(quorum, quorum_of),
+        Epsilon.requested(epsilon),
+        seconds_of(deadline),
+    )
+    state = read_state(connect)
+    with closing(Rounds(journal, load_identity(identity) if identity else None)) as rounds:
+        refused = _enrolled(rounds, state)
+        with round_told(state.events, query, LocalOracle.model, float(spent)) as ended:
+            with _missing_told(rounds), waiting(stderr_console(), "waiting for the parties to answer"):
+                result, schema = _asked(rounds, query, spent, wanted, seconds), rounds.roster.schema
+            ended(**_told(result))
+    if json:
+        print_ok({**result_data(result), **_by_party(refused, rounds.refusals)})
+    else:
+        _print(result, schema)
 
 
 def seconds_of(text: str) -> float:
@@ -84,31 +94,6 @@ def seconds_of(text: str) -> float:
     if matched is None:
         raise InvalidParameter(f"{text!s:.40} is not a duration; write 10s, 500ms or 2m")
     return float(matched[1]) * _UNITS[matched[2]]
-
-
-def run_round(options: RoundOptions) -> None:
-    """Enrol, ask or go on asking, and print the answer."""
-    from localdp.accounting.epsilon import Epsilon
-    from localdp.oracles.local import LocalOracle
-    from parties.addresses import read_state
-    from parties.command.output import print_ok
-    from parties.identity import load_identity
-    from parties.rounds.round import Rounds
-    from parties.view.journal import round_told
-
-    identity = load_identity(options.identity) if options.identity else None
-    state = read_state(options.connect)
-    with closing(Rounds(options.journal, identity)) as rounds:
-        refused = _enrolled(rounds, state)
-        epsilon = float(Epsilon.requested(options.epsilon))
-        with round_told(state.events, options.query, LocalOracle.model, epsilon) as ended:
-            with _missing_told(rounds):
-                result, schema = _asked(rounds, options), rounds.roster.schema
-            ended(**_told(result))
-    if options.json:
-        print_ok({**result_data(result), **_by_party(refused, rounds.refusals)})
-    else:
-        _print(result, schema)
 
 
 def _enrolled(rounds: Rounds, state: State) -> dict[str, LocalDpError]:
@@ -133,8 +118,6 @@ def _missing_told(rounds: Rounds) -> Iterator[None]:
 
 
 def _tell(what: str, errors: Mapping[str, LocalDpError]) -> None:
-    from parties.command.output import print_prose, stderr_console
-
     for name, error in list(errors.items())[:_MOST_TOLD]:
         print_prose(stderr_console(), f"{what}: {_sentence(name, error)}")
     if len(errors) > _MOST_TOLD:
@@ -143,8 +126,6 @@ def _tell(what: str, errors: Mapping[str, LocalDpError]) -> None:
 
 def _sentence(name: str, error: LocalDpError) -> str:
     """What is wrong with a party, with its name once."""
-    from parties.command.output import message_of
-
     message = message_of(error)
     return message if message.startswith(f"party {name}") else f"party {name}: {message}"
 
@@ -173,21 +154,16 @@ def _told(result: RoundResult) -> Data:
     }
 
 
-def _asked(rounds: Rounds, options: RoundOptions) -> RoundResult:
-    from localdp.accounting.epsilon import Epsilon
+def _asked(rounds: Rounds, query: str, epsilon: Epsilon, quorum: Quorum, seconds: float) -> RoundResult:
     from localdp.oracles.local import LocalOracle
     from localdp.randomness.keystream import KeystreamSource
-    from parties.command.output import stderr_console
     from parties.rounds.oracle import QuorumReports
-    from parties.rounds.plan import Quorum
 
     def resuming(round_id: str) -> None:
         stderr_console().print(f"going on with round {round_id}, which was not finished")
 
-    seconds, quorum = seconds_of(options.deadline), Quorum.of_text(options.quorum, options.quorum_of)
     reports = QuorumReports(rounds, quorum, seconds, resuming=resuming)
-    epsilon, source = Epsilon.requested(options.epsilon), KeystreamSource.from_system()
-    LocalOracle(reports, epsilon, source).answer([options.query])
+    LocalOracle(reports, epsilon, KeystreamSource.from_system()).answer([query])
     return reports.results[-1]
 
 
@@ -210,8 +186,7 @@ def result_data(result: RoundResult) -> Data:
 def _print(result: RoundResult, schema: Schema) -> None:
     from rich.table import Table
 
-    from parties.command.answers import answer_rows
-    from parties.command.output import stdout_console
+    from parties.command.answers import answer_rows, surely
     from parties.rounds.partial import ASSUMPTION
     from parties.rounds.plan import in_words
 
@@ -219,9 +194,8 @@ def _print(result: RoundResult, schema: Schema) -> None:
     table = Table(title=answer.query, show_header=False, title_justify="left")
     for row in answer_rows(answer, schema, "all people"):
         table.add_row(*row)
-    table.add_row(
-        "of those who answered", f"{some.value:.6g} ± {some.standard_error:.2g} of {some.people:,}"
-    )
+    told = surely(some.value, some.half_width())
+    table.add_row("of those who answered", f"{told} of {some.people:,}")
     table.add_row("parties", f"{result.answered.parties:,} of {result.asked.parties:,} answered")
     table.add_row("missing", in_words(result.missing) or "nobody")
     table.add_row("epsilon per person", str(result.tally.randomizer.epsilon))

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parties.command.arguments import JsonOption
+from parties.command.arguments import JsonOption, ResumeOption, SeedOption
+from parties.command.declaring import command
+from parties.command.output import (
+    going_on,
+    plain_path,
+    print_ok,
+    print_prose,
+    print_whole,
+    stderr_console,
+    stdout_console,
+)
 from parties.durable import Data
 
 if TYPE_CHECKING:
@@ -26,98 +35,61 @@ if TYPE_CHECKING:
 MOST_JOBS = 64
 _DIMENSION = "dim."  # a column of its own only where there is one
 _SPARE = ("bytes", "refused", "trials", "predicted")  # where a terminal is narrow
-_GO_ON = "go on with the same command and --resume: what is finished is kept"
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """The command's options, as typed."""
-
-    file: Path
-    dry_run: bool
-    resume: bool
-    jobs: int | None
-    out: Path | None
-    insecure_seed: int | None
-    json: bool
-
-
-def run_command(
+@command
+def run(
     file: Annotated[
         Path, typer.Argument(readable=False, help="The experiment, in TOML: see docs/experiments.md.")
     ],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what each cell would yield, cost and take.")
     ] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run that was cut off; nothing is run twice.")
-    ] = False,
+    resume: ResumeOption = False,
     jobs: Annotated[
         int | None, typer.Option(min=1, max=MOST_JOBS, help="Worker processes; as many as processors.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where results go, instead of where the file says.")
     ] = None,
-    insecure_seed: Annotated[
-        int | None,
-        typer.Option(
-            "--insecure-seed", min=0, help="Repeatable coins, hence NO privacy: for made-up people only."
-        ),
-    ] = None,
+    insecure_seed: SeedOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Run an experiment from a file: sweeps over trust models, epsilons, people and dimensions, with many trials."""
-    from parties.command.output import reporting
+    """Run an experiment from a file.
 
-    with reporting(json):
-        run_run(RunOptions(file, dry_run, resume, jobs, out, insecure_seed, json))
-
-
-def run_run(options: RunOptions) -> None:
-    """Read the file, then forecast it or run it."""
-    from parties.command.output import stderr_console
+    Experiments sweep over trust models, epsilons, people and dimensions, with many trials.
+    """
     from parties.command.signals import terminate_like_ctrl_c
     from parties.experiments.reading import load_experiment
     from parties.experiments.running import run_experiment, seeded
     from parties.view.experiments import experiment_shown
 
-    experiment = seeded(load_experiment(options.file), options.insecure_seed)
-    if options.out is not None:
-        experiment = replace(experiment, output=replace(experiment.output, directory=options.out))
+    experiment = seeded(load_experiment(file), insecure_seed)
+    if out is not None:
+        experiment = replace(experiment, output=replace(experiment.output, directory=out))
     terminate_like_ctrl_c()
-    if options.dry_run:
-        _forecast(experiment, options)
+    if dry_run:
+        _forecast(experiment, json)
         return
-    with _going_on():
-        with experiment_shown(experiment, stderr_console(), options.json) as done:
-            jobs = options.jobs or min(MOST_JOBS, os.cpu_count() or 1)
-            run = run_experiment(experiment, jobs=jobs, resume=options.resume, done=done)
-        run.written.extend(_report(experiment.output.directory, run.written, options.json))
-    _tell(run, options)
-
-
-@contextmanager
-def _going_on() -> Iterator[None]:
-    """An interruption in here is told with how to go on: the same command alone would be refused."""
-    from parties.command.output import Interrupted
-
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise Interrupted(_GO_ON) from error
+    with going_on():
+        with experiment_shown(experiment, stderr_console(), json) as done:
+            workers = jobs or min(MOST_JOBS, os.cpu_count() or 1)
+            finished = run_experiment(experiment, jobs=workers, resume=resume, done=done)
+        finished.written.extend(_report(experiment.output.directory, finished.written, json))
+    _tell(finished, json)
 
 
 def _report(directory: Path, written: list[Path], json: bool) -> list[Path]:
     """The page of the results, where it can be drawn; the run is whole without it."""
     from localdp.errors import LocalDpError
-    from parties.command.output import stderr_console
     from parties.report import write_experiment_report
     from parties.view.screen import tell
+    from parties.view.waiting import waiting
 
     if find_spec("matplotlib") is None or directory / "results.json" not in written:
         return []
     console = stderr_console()
-    drawing = nullcontext() if json else console.status("drawing the report")
+    drawing = nullcontext() if json else waiting(console, "drawing the report")
     try:
         with drawing:
             return [write_experiment_report(directory)]
@@ -126,16 +98,17 @@ def _report(directory: Path, written: list[Path], json: bool) -> list[Path]:
         return []
 
 
-def _forecast(experiment: Experiment, options: RunOptions) -> None:
-    from parties.command.output import print_ok, print_prose, stdout_console
+def _forecast(experiment: Experiment, json: bool) -> None:
     from parties.experiments.forecast import caveats, forecasts
     from parties.experiments.running import preflight
     from parties.report.fitting import print_fitting
+    from parties.view.waiting import waiting
 
-    preflight(experiment)
-    cells = list(forecasts(experiment))
+    with waiting(stderr_console(), "planning"):
+        preflight(experiment)
+        cells = list(forecasts(experiment))
     seconds = sum(cell.seconds or 0.0 for cell in cells)
-    if options.json:
+    if json:
         told = {"seconds_on_one_worker": round(seconds, 3), "caveats": list(caveats(experiment))}
         print_ok({"cells": [cell.to_data() for cell in cells], **told})
         return
@@ -182,12 +155,11 @@ def _where(cell: Data, dimensions: bool) -> list[str]:
     return [*where, _shown(cell["dimension"])] if dimensions else where
 
 
-def _tell(run: Run, options: RunOptions) -> None:
-    from parties.command.output import plain_path, print_ok, print_prose, print_whole, stdout_console
+def _tell(run: Run, json: bool) -> None:
     from parties.report.fitting import print_fitting
 
     data = run.results.to_data()
-    if options.json:
+    if json:
         print_ok(
             {
                 "provenance": data["provenance"],

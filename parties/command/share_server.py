@@ -14,18 +14,20 @@ from typing import Annotated
 
 import typer
 
-from parties.command.arguments import JsonOption
+from parties.command.arguments import JsonOption, ListenOption, TlsOption
+from parties.command.declaring import command
+from parties.command.options import named_address
+from parties.command.output import print_ok, print_whole, stderr_console
 
 share_server_app = typer.Typer(help="A share server: one part of the shared curator.", no_args_is_help=True)
 
 
 @share_server_app.command("run")
+@command
 def share_server_run(
     name: Annotated[str, typer.Option(help="What agents and collections call it.")],
-    listen: Annotated[str, typer.Option(help="Host and port.")] = "127.0.0.1:0",
-    tls: Annotated[
-        Path | None, typer.Option(help="Its identity (`localdp keys`); needed off loopback.")
-    ] = None,
+    listen: ListenOption = "127.0.0.1:0",
+    tls: TlsOption = None,
     state: Annotated[
         Path | None,
         typer.Option(
@@ -72,76 +74,61 @@ def share_server_run(
     json: JsonOption = False,
 ) -> None:
     """Serve until Ctrl-C.  Without --state everything is in memory, and the name gets a random number."""
-    from parties.command.output import print_ok, print_whole, reporting, stderr_console
+    import asyncio
 
-    with reporting(json):
-        import asyncio
+    from localdp.errors import InvalidParameter
+    from localdp.sharing.server_policy import ServerPolicy, kinds_of
+    from parties.identity import load_identity
+    from parties.observability.logs import configure_logs
+    from parties.shares.run import serve_share_server
 
-        from localdp.errors import InvalidParameter
-        from localdp.sharing.server_policy import ServerPolicy, kinds_of
-        from parties.identity import load_identity
-        from parties.observability.logs import configure_logs
-        from parties.shares.run import serve_share_server
+    def started(name: str, address: str, key: str) -> None:
+        if json:
+            print_ok({"name": name, "address": address, "key": key})
+        else:
+            print_whole(stderr_console(), f"{name} serves at {address}#{key}; Ctrl-C ends it")
 
-        def started(name: str, address: str, key: str) -> None:
-            if json:
-                print_ok({"name": name, "address": address, "key": key})
-            else:
-                print_whole(stderr_console(), f"{name} serves at {address}#{key}; Ctrl-C ends it")
-
-        identity = None if tls is None else load_identity(tls)
-        peers = None if not peer else dict(_named_address(one) for one in peer)
-        if collector and identity is None:
-            raise InvalidParameter("without --tls nobody shows a certificate: --collector goes with it")
-        configure_logs("warning")
-        asyncio.run(
-            serve_share_server(
-                name,
-                listen,
-                identity,
-                started,
-                state=state,
-                peers=peers,
-                collectors=frozenset(collector) if collector else None,
-                policy=ServerPolicy(
-                    minimum_batch=minimum_batch,
-                    kinds=kinds_of(kind) if kind else None,
-                    most_open=most_open,
-                    most_bytes=most_megabytes * 10**6,
-                    longest_seconds=longest_hours * 3600,
-                    relayed=relayed,
-                ),
-                told=lambda text: print_whole(stderr_console(), text),
-            )
+    identity = None if tls is None else load_identity(tls)
+    peers = None if not peer else dict(named_address(one, "another share server") for one in peer)
+    if collector and identity is None:
+        raise InvalidParameter("without --tls nobody shows a certificate: --collector goes with it")
+    configure_logs("warning")
+    asyncio.run(
+        serve_share_server(
+            name,
+            listen,
+            identity,
+            started,
+            state=state,
+            peers=peers,
+            collectors=frozenset(collector) if collector else None,
+            policy=ServerPolicy(
+                minimum_batch=minimum_batch,
+                kinds=kinds_of(kind) if kind else None,
+                most_open=most_open,
+                most_bytes=most_megabytes * 10**6,
+                longest_seconds=longest_hours * 3600,
+                relayed=relayed,
+            ),
+            told=lambda text: print_whole(stderr_console(), text),
         )
+    )
 
 
 @share_server_app.command("rotate")
+@command
 def share_server_rotate(
     name: Annotated[str, typer.Option(help="What agents and collections call it.")],
     state: Annotated[Path, typer.Option(help="File of its state.", exists=True)],
     json: JsonOption = False,
 ) -> None:
     """Give a server that is stopped a new key.  The old one stays while a collection is open under it."""
-    from parties.command.output import print_ok, print_whole, reporting, stderr_console
+    from parties.shares.run import rotated
 
-    with reporting(json):
-        from parties.shares.run import rotated
-
-        key = rotated(name, state, lambda text: print_whole(stderr_console(), text))
-        if json:
-            print_ok({"name": name, "key": key})
-        else:
-            print_whole(
-                stderr_console(), f"the key of {name} is {key} from now on: tell the agents that name it"
-            )
-
-
-def _named_address(text: str) -> tuple[str, str]:
-    """NAME=HOST:PORT."""
-    from localdp.errors import InvalidParameter
-
-    name, _, address = text.partition("=")
-    if not name or not address.rpartition(":")[2].isdecimal():
-        raise InvalidParameter("another share server is given as NAME=HOST:PORT")
-    return name, address
+    key = rotated(name, state, lambda text: print_whole(stderr_console(), text))
+    if json:
+        print_ok({"name": name, "key": key})
+    else:
+        print_whole(
+            stderr_console(), f"the key of {name} is {key} from now on: tell the agents that name it"
+        )

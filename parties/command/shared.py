@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parties.command.arguments import JsonOption
+from parties.command.arguments import JsonOption, ServersOption
+from parties.command.declaring import command
+from parties.command.options import whole_number
+from parties.command.output import print_ok, stdout_console
 from parties.durable import Data
 
 if TYPE_CHECKING:
@@ -25,11 +28,12 @@ shared_app = typer.Typer(help="The shared curator: what its noise promises.", no
 
 
 @shared_app.command("explain")
+@command
 def shared_explain(
     epsilon: Annotated[
         str, typer.Option("--epsilon", "-e", help="Privacy loss of one release, per person, in nats.")
     ] = "1",
-    servers: Annotated[int, typer.Option(min=2, max=16, help="How many share servers there are.")] = 3,
+    servers: ServersOption = 3,
     plan: Annotated[
         str | None, typer.Option(help="each-server, divided or divided(t); all of them if not given.")
     ] = None,
@@ -40,18 +44,13 @@ def shared_explain(
     json: JsonOption = False,
 ) -> None:
     """Show the error of each noise plan, and its exact epsilon against every coalition of share servers."""
-    from parties.command.output import print_ok, reporting, stdout_console
-
-    with reporting(json):
-        from parties.command.options import whole_number
-
-        question = _Question(epsilon, servers, plan, whole_number(sensitivity), whole_number(length))
-        rows = question.explained()
-        if json:
-            print_ok({**question.data(), "plans": [row.data() for row in rows]})
-        else:
-            console = stdout_console()
-            console.print(question.table(rows, unicode=not console.options.ascii_only))
+    question = _Question(epsilon, servers, plan, whole_number(sensitivity), whole_number(length))
+    rows = question.explained()
+    if json:
+        print_ok({**question.data(), "plans": [row.data() for row in rows]})
+    else:
+        console = stdout_console()
+        console.print(question.table(rows, unicode=not console.options.ascii_only))
 
 
 @dataclass(frozen=True, slots=True)

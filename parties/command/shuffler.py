@@ -16,19 +16,23 @@ from typing import Annotated
 
 import typer
 
-from parties.command.arguments import JsonOption
+from parties.command.arguments import JsonOption, ListenOption, TlsOption
+from parties.command.declaring import command
+from parties.command.options import named_address, probability
+from parties.command.output import print_ok, print_whole, stderr_console
 
 shuffler_app = typer.Typer(help="A shuffler: it mixes the reports of agents.", no_args_is_help=True)
 
 
 @shuffler_app.command("run")
+@command
 def shuffler_run(
     agent: Annotated[
         list[str],
         typer.Option(help="NAME=HOST:PORT of an agent whose reports it mixes; give each of them."),
     ],
     name: Annotated[str, typer.Option(help="What analysts call it.")] = "shuffler",
-    listen: Annotated[str, typer.Option(help="Host and port.")] = "127.0.0.1:0",
+    listen: ListenOption = "127.0.0.1:0",
     epsilon: Annotated[
         str, typer.Option("--epsilon", "-e", help="The largest epsilon of what it has mixed, in nats.")
     ] = "1",
@@ -58,57 +62,39 @@ def shuffler_run(
         list[str] | None,
         typer.Option(help="Who may ask, by the name in the certificate; several are allowed."),
     ] = None,
-    tls: Annotated[
-        Path | None, typer.Option(help="Its identity (`localdp keys`); needed off loopback.")
-    ] = None,
+    tls: TlsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Serve until Ctrl-C.  It refuses to mix so few or so revealing reports that epsilon and delta would not hold.
 
     Unless you say --colluding they hold only while no other party tells the analyst what it sent.
     """
-    from parties.command.output import print_ok, print_whole, reporting, stderr_console
+    import asyncio
 
-    with reporting(json):
-        import asyncio
+    from localdp.accounting.epsilon import Epsilon
+    from localdp.oracles.shuffler import Promise
+    from parties.coordinator import Peer
+    from parties.identity import load_identity
+    from parties.observability.logs import configure_logs
+    from parties.shuffler.run import serve_shuffler
 
-        from localdp.accounting.epsilon import Epsilon
-        from localdp.oracles.shuffler import Promise
-        from parties.command.options import probability
-        from parties.coordinator import Peer
-        from parties.identity import load_identity
-        from parties.observability.logs import configure_logs
-        from parties.shuffler.run import serve_shuffler
+    def started(address: str) -> None:
+        if json:
+            print_ok({"name": name, "address": address})
+        else:
+            print_whole(stderr_console(), f"{name} serves at {address}; Ctrl-C ends it")
 
-        def started(address: str) -> None:
-            if json:
-                print_ok({"name": name, "address": address})
-            else:
-                print_whole(stderr_console(), f"{name} serves at {address}; Ctrl-C ends it")
-
-        configure_logs("warning")
-        asyncio.run(
-            serve_shuffler(
-                name,
-                listen,
-                [Peer(*_named_address(one)) for one in agent],
-                Promise(
-                    Epsilon.requested(epsilon), probability(delta), colluding, requests, minimum_cohort
-                ),
-                started,
-                ledger=ledger,
-                new=new,
-                identity=None if tls is None else load_identity(tls),
-                aggregators=None if not aggregator else frozenset(aggregator),
-            )
+    configure_logs("warning")
+    asyncio.run(
+        serve_shuffler(
+            name,
+            listen,
+            [Peer(*named_address(one, "an agent")) for one in agent],
+            Promise(Epsilon.requested(epsilon), probability(delta), colluding, requests, minimum_cohort),
+            started,
+            ledger=ledger,
+            new=new,
+            identity=None if tls is None else load_identity(tls),
+            aggregators=None if not aggregator else frozenset(aggregator),
         )
-
-
-def _named_address(text: str) -> tuple[str, str]:
-    """NAME=HOST:PORT."""
-    from localdp.errors import InvalidParameter
-
-    name, _, address = text.partition("=")
-    if not name or not address.rpartition(":")[2].isdecimal():
-        raise InvalidParameter("an agent is given as NAME=HOST:PORT")
-    return name, address
+    )

@@ -7,13 +7,14 @@ what has not is dropped.
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from typing import Protocol, TypeVar
 
 from localdp.errors import LocalDpError
+from parties.experiments.cells import Block, BlockResult
 from parties.workers import become_worker, interruptions_held_back
 
 _Item = TypeVar("_Item")
@@ -68,6 +69,23 @@ def executor_of(jobs: int) -> Executor:
     return ThisProcess() if jobs == 1 else Workers(jobs)
 
 
+def run_missing(
+    run: Callable[[Block], BlockResult],
+    blocks: Sequence[Block],
+    finished: Mapping[str, BlockResult],
+    keep: Callable[[str, BlockResult], None],
+    jobs: int,
+    done: Callable[[Block, BlockResult], None],
+    executor: Callable[[int], Executor] = executor_of,
+) -> None:
+    """Run every block that is not finished yet and keep each as it ends; `done` is told of old ones, too."""
+    missing = [block for block in blocks if block.name not in finished]
+    for block in blocks:
+        if block.name in finished:
+            done(block, finished[block.name])
+    run_blocks(run, missing, jobs, lambda block, result: keep(block.name, result), done, executor)
+
+
 def run_blocks(
     run: Callable[[_Item], _Result],
     blocks: Iterable[_Item],
@@ -93,8 +111,8 @@ def run_blocks(
                 done(block, result)
     except BrokenProcessPool as error:
         raise LocalDpError(
-            "a worker process ended unexpectedly, perhaps for want of memory: fewer --jobs; of `localdp run` what was "
-            "finished is kept, for --resume"
+            "a worker process ended unexpectedly, perhaps for want of memory: fewer --jobs; what was finished is "
+            "kept where results go, for --resume"
         ) from error
     finally:
         # Blocks that have begun are waited for: ending a worker that holds a queue's lock would hang the pool.

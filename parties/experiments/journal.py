@@ -12,16 +12,19 @@ tests/integration/test_run_command.py.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import re
 import zlib
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from localdp.errors import InvalidParameter, StorageFailed
 from parties.durable import Data, sync_directory
 from parties.experiments.cells import BlockResult
+from parties.experiments.definition import Experiment
 
 FILE = "journal.jsonl"
 VERSION = 1
@@ -39,12 +42,26 @@ class Header:
     version: int = VERSION
 
 
-class Journal:
+def header_of(experiment: Experiment) -> Header:
+    """The header of a run that begins now."""
+    seeds = ",".join(map(str, experiment.sweep.insecure_seeds))
+    named = hashlib.sha256(f"{experiment.digest} {seeds}".encode()).hexdigest()
+    path = experiment.data.path
+    data = None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
+    return Header(named, data, os.urandom(32).hex(), now())
+
+
+def now() -> str:
+    """The time, as headers and results have it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class SweepJournal:
     """The blocks of one run that are finished."""
 
-    def __init__(self, directory: Path, header: Header, resume: bool) -> None:
+    def __init__(self, directory: Path, header: Header, resume: bool, name: str = FILE) -> None:
         """Begin a journal, or go on with one of the same experiment and data."""
-        self.path = directory / FILE
+        self.path = directory / name
         if not resume and self.path.exists():
             raise InvalidParameter(
                 f"{directory} has results of an earlier run: go on with --resume, or give another --out"

@@ -12,25 +12,23 @@ Checked in tests/integration/test_run_command.py.
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from localdp.errors import InvalidParameter, LocalDpError, QueryRefused, SignalTooWeak, TooFewReports
-from localdp.experiments.keyring import Keyring
-from parties.experiments.cells import Block, BlockResult, Cell, Work, blocks_of, cells_of
+from localdp.randomness.keyring import Keyring
+from parties.experiments.cells import Block, BlockResult, Cell, SweepWork, blocks_of, cells_of
 from parties.experiments.definition import Experiment
-from parties.experiments.executors import Executor, executor_of, run_blocks
-from parties.experiments.journal import Header, Journal
+from parties.experiments.executors import Executor, executor_of, run_missing
+from parties.experiments.journal import SweepJournal, header_of, now
 from parties.experiments.populations import population
 from parties.experiments.processes import require_few_processes
 from parties.experiments.results import Results, require_formats, results_of, write_results
 from parties.experiments.trials import oracle_of_trial, run_block
-from parties.federated.places import dealt_out
+from parties.federated.whereabouts import dealt_out
 
 Done = Callable[[Block, BlockResult], None]
 
@@ -64,29 +62,26 @@ def run_experiment(
     require_few_processes(experiment, jobs)
     preflight(experiment)
     started = time.monotonic()
-    journal = Journal(experiment.output.directory, _header(experiment), resume)
+    journal = SweepJournal(experiment.output.directory, header_of(experiment), resume)
     try:
-        work = Work(experiment, bytes.fromhex(journal.header.people_root), os.urandom(32))
+        work = SweepWork(experiment, bytes.fromhex(journal.header.people_root), os.urandom(32))
         blocks = list(blocks_of(experiment))
-        missing = [block for block in blocks if block.name not in journal.blocks]
-        for block in blocks:
-            if block.name in journal.blocks:
-                done(block, journal.blocks[block.name])
+        earlier = len(journal.blocks)
         run = functools.partial(run_block, work)
-        run_blocks(run, missing, jobs, lambda one, kept: journal.append(one.name, kept), done, executor)
+        run_missing(run, blocks, journal.blocks, journal.append, jobs, done, executor)
         about = {
             "started": journal.header.started,
-            "finished": _now(),
+            "finished": now(),
             "seconds": round(time.monotonic() - started, 3),
             "jobs": jobs,
-            "blocks_from_earlier_runs": len(blocks) - len(missing),
+            "blocks_from_earlier_runs": earlier,
             "data": experiment.data.about,
             # Whoever knows all rows but one could find the last one by it.
             "data_sha256": None if experiment.data.confidential else journal.header.data,
         }
         results = results_of(experiment, journal.blocks, about)
         written = write_results(results, experiment.output.directory, experiment.output.formats)
-        return Run(results, written, len(blocks) - len(missing))
+        return Run(results, written, earlier)
     finally:
         journal.close()
 
@@ -94,7 +89,7 @@ def run_experiment(
 def preflight(experiment: Experiment) -> None:
     """Plan the first cell of every model and dimension: what can never be asked is refused before anything is run."""
     keyring = Keyring(bytes(32))
-    work = Work(experiment, bytes(32), bytes(32))
+    work = SweepWork(experiment, bytes(32), bytes(32))
     seen: set[tuple[str, int | None]] = set()
     for cell in cells_of(experiment):
         if (cell.model, cell.dimension) in seen:
@@ -103,7 +98,7 @@ def preflight(experiment: Experiment) -> None:
         _plan(work, cell, keyring)
 
 
-def _plan(work: Work, cell: Cell, keyring: Keyring) -> None:
+def _plan(work: SweepWork, cell: Cell, keyring: Keyring) -> None:
     experiment = work.experiment
     records = population(experiment.data, cell.people, cell.dimension, keyring)
     parts = dealt_out(records, experiment.parties.sizes or experiment.parties.number)
@@ -116,15 +111,3 @@ def _plan(work: Work, cell: Cell, keyring: Keyring) -> None:
         raise InvalidParameter(f"{experiment.path}: {cell.model}: {error}") from error
     except LocalDpError:
         return
-
-
-def _header(experiment: Experiment) -> Header:
-    seeds = ",".join(map(str, experiment.sweep.insecure_seeds))
-    named = hashlib.sha256(f"{experiment.digest} {seeds}".encode()).hexdigest()
-    path = experiment.data.path
-    data = None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
-    return Header(named, data, os.urandom(32).hex(), _now())
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

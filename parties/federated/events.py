@@ -29,6 +29,7 @@ class Event:
     epsilon: float | None = None  # what the round cost each person, in nats
     value: float | None = None  # what was released, of a round of one number
     standard_error: float | None = None
+    half_width: float | None = None  # of the interval at 95 %
     parties: int | None = None  # how many answered, of a round that may do without some
     asked: int | None = None  # of how many; None: of all
 

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from localdp.experiments.comparison import ORDER, Comparison
 from localdp.experiments.panels import Point
+from localdp.oracles.definition import LEVEL, normal_width
 from localdp.oracles.models import MODELS, models_with
 from parties.report.fitting import print_fitting
 from parties.report.stories import title_of_comparison
@@ -23,6 +24,7 @@ from parties.report.wording import MISSING, number, slope, with_error_bar
 
 _WIDE_COLUMNS = 100
 _BAR_CELLS = 20
+_WIDTH = normal_width(LEVEL)  # standard errors: what stands behind ±
 _SPARE = ("lower bound", "ratio", "predicted")
 
 
@@ -40,7 +42,7 @@ def comparison_table(comparison: Comparison, *, wide: bool = False, unicode: boo
     """One section for each model, one line for each n."""
     table = Table(
         title=title_of_comparison(comparison.to_data()),
-        caption=_setting(comparison),
+        caption=_setting(comparison, unicode),
         box=box.SIMPLE_HEAD if unicode else box.ASCII2,
         pad_edge=False,
         title_justify="left",
@@ -61,13 +63,11 @@ def comparison_table(comparison: Comparison, *, wide: bool = False, unicode: boo
 
 
 def _cells(point: Point, comparison: Comparison, first: bool, wide: bool, unicode: bool) -> list[Text]:
-    style = MODELS[point.series].style
+    style, sign = MODELS[point.series].style, "±" if unicode else "+-"
     cells = [
         Text(point.series if first else "", style=f"bold {style}"),
         Text(f"{point.parameter:,}"),
-        Text(
-            with_error_bar(point.value or 0.0, point.error or 0.0, "±" if unicode else "+-"), style="bold"
-        ),
+        Text(with_error_bar(point.value or 0.0, _WIDTH * (point.error or 0.0), sign), style="bold"),
         Text(number(point.predicted)),
         Text(MISSING if point.ratio is None else f"{point.ratio:.3f}"),
         Text(number(point.bound)),
@@ -100,9 +100,9 @@ def _growth(comparison: Comparison, model: str) -> Text:
     return line
 
 
-def _setting(comparison: Comparison) -> str:
+def _setting(comparison: Comparison, unicode: bool) -> str:
     """The parameters that every row shares."""
     mixed = [model for model in models_with("delta") if comparison.of_model(model)]
     delta = "".join(f"{model}: delta = {comparison.delta:g}; " for model in mixed)
     servers = f"{comparison.servers} share servers, noise plan {comparison.noise_plan}"
-    return f"{delta}{servers}, {comparison.transport}"
+    return f"{delta}{servers}, {comparison.transport}; {'±' if unicode else '+-'}: at 95 %"

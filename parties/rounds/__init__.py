@@ -5,6 +5,7 @@
 | `storage.py` | the file that all of it is kept in |
 | `roster.py` | who is enrolled |
 | `liveness.py` | who is there, and still has the enrolled schema |
+| `standing.py` | who of running parties is up, and what each says of itself |
 | `plan.py` | what a round asks of whom, fixed before anybody is asked |
 | `journal.py` | plans, tallies and ends of rounds, durably |
 | `asking.py` | many calls at once, bounded in number and in time |

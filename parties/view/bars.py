@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn
 
@@ -27,13 +24,3 @@ def trials_bar(console: Console, *further: ProgressColumn, bar_width: int | None
         refresh_per_second=REFRESHES_PER_SECOND,
         redirect_stdout=False,
     )
-
-
-@contextmanager
-def trials_shown(console: Console, total: int) -> Iterator[Callable[[str, int], None]]:
-    """A bar while the body runs; what is yielded is told what was just done, and how many trials that were."""
-    from rich.progress import TimeElapsedColumn
-
-    with trials_bar(console, TimeElapsedColumn()) as progress:
-        task = progress.add_task("starting", total=total)
-        yield lambda what, trials: progress.update(task, advance=trials, description=what)

@@ -25,7 +25,7 @@ from parties.view.pace import Pace
 from parties.view.screen import kind_of, picture, print_event, print_line
 from parties.view.sweep import CellView, SweepView
 from parties.view.sweep_table import SweepPicture
-from parties.view.words import by_reason, duration, estimate
+from parties.view.words import by_reason, duration, estimate, half_width
 
 LINES = 10
 EVENTS = 100
@@ -94,7 +94,7 @@ def _measured(cell: CellView) -> str:
     if not cell.estimate.count:
         return "no estimate"
     name = (cell.measure or "estimate").replace("_", " ")
-    return f"{name} {estimate(cell.estimate.value, cell.error_bar)}"
+    return f"{name} {estimate(cell.estimate.value, half_width(cell.error_bar))} (95 %)"
 
 
 def progress_data(view: SweepView, seconds_left: float | None) -> Data:

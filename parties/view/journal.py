@@ -143,6 +143,7 @@ def released(answer: Answer) -> Data:
         "reports": answer.reports,
         "value": answer.value,
         "standard_error": answer.standard_error,
+        "half_width": answer.half_width(),
     }
 
 

@@ -23,7 +23,7 @@ MOST_ROUNDS = 50  # that are remembered one by one
 _LARGEST_NUMBER = 10**15
 _MOST_REASONS = 20
 _WHOLE = ("queries", "people", "reports", "parties", "asked")
-_REAL = ("epsilon", "value", "standard_error")
+_REAL = ("epsilon", "value", "standard_error", "half_width")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ class Note:
     epsilon: float | None = None  # what it cost each person, in nats
     value: float | None = None
     standard_error: float | None = None
+    half_width: float | None = None  # of the interval at 95 %
     reason: str = ""  # why it failed
     missing: Mapping[str, int] = field(default_factory=dict)  # people, by reason
 
@@ -89,6 +90,7 @@ def note_of_event(event: Event, name: str, parties: int) -> Note | None:
         event.epsilon,
         event.value,
         event.standard_error,
+        event.half_width,
         event.reason,
         dict(event.missing),
     )

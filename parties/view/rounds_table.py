@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from parties.view.columns import Column, table_of
+from parties.view.columns import TableColumn, table_of
 from parties.view.rounds import Note, PartiesView, PartyView
 from parties.view.words import by_reason, estimate, number, one_line
 
@@ -81,27 +81,27 @@ def _parties(parties: list[PartyView], width: int) -> Table:
     people = [f"{p.people:,}" if agent else "-" for p, agent in zip(parties, agents, strict=True)]
     uses = ["-" if party.uses is None else f"{party.uses:,}" for party in parties]
     columns = [
-        Column("party", [Text(one_line(party.name)) for party in parties], right=False, elastic=True),
-        Column("state", [_UP if party.alive else _GONE for party in parties], right=False),
-        Column("people", list(map(Text, people))),
+        TableColumn("party", [Text(one_line(party.name)) for party in parties], right=False, elastic=True),
+        TableColumn("state", [_UP if party.alive else _GONE for party in parties], right=False),
+        TableColumn("people", list(map(Text, people))),
     ]
     if any(party.uses is not None for party in parties):
-        columns.append(Column("answered", list(map(Text, uses))))
+        columns.append(TableColumn("answered", list(map(Text, uses))))
         budgets = [Text(left(party.lowest, party.highest)) for party in parties]
-        columns.append(Column("budget left", budgets))
+        columns.append(TableColumn("budget left", budgets))
     return table_of(columns, width)
 
 
 def _rounds(rounds: list[Note], width: int) -> Table:
     parties = [f"{note.parties:,}/{note.asked:,}" if note.asked else "-" for note in rounds]
-    values = [estimate(note.value, note.standard_error) for note in rounds]
+    values = [estimate(note.value, note.half_width) for note in rounds]
     columns = [
-        Column("round", [Text(_asked(note)) for note in rounds], right=False, elastic=True),
-        Column("model", [Text(note.model) for note in rounds], right=False),
-        Column("epsilon", [Text(number(note.epsilon)) for note in rounds], spare=2),
-        Column("parties", list(map(Text, parties)), spare=1),
-        Column("estimate", list(map(Text, values))),
-        Column("state", [_state(note) for note in rounds], right=False),
+        TableColumn("round", [Text(_asked(note)) for note in rounds], right=False, elastic=True),
+        TableColumn("model", [Text(note.model) for note in rounds], right=False),
+        TableColumn("epsilon", [Text(number(note.epsilon)) for note in rounds], spare=2),
+        TableColumn("parties", list(map(Text, parties)), spare=1),
+        TableColumn("estimate (95 %)", list(map(Text, values))),
+        TableColumn("state", [_state(note) for note in rounds], right=False),
     ]
     return table_of(columns, width)
 
@@ -123,7 +123,7 @@ def round_line(note: Note, view: PartiesView) -> str:
     told = [f"{note.model}: {_asked(note)}"]
     if note.kind == "round failed":
         return "; ".join([*told, f"failed: {note.reason or 'unknown'}"])
-    told += [estimate(note.value, note.standard_error)] if note.value is not None else []
+    told += [f"{estimate(note.value, note.half_width)} (95 %)"] if note.value is not None else []
     told += [f"epsilon {note.epsilon:.4g}"] if note.epsilon is not None else []
     told += [f"{note.reports:,} reports of {note.people:,} people"] if note.people else []
     told += [f"{note.parties:,} of {note.asked:,} parties"] if note.asked else []

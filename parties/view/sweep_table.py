@@ -16,10 +16,10 @@ from rich.text import Text
 
 from parties.experiments.cells import Cell
 from parties.view.bars import trials_bar
-from parties.view.columns import Column, table_of
+from parties.view.columns import TableColumn, table_of
 from parties.view.pace import Pace
 from parties.view.sweep import CellView, ModelView, SweepView
-from parties.view.words import by_reason, duration, estimate, number, one_line
+from parties.view.words import by_reason, duration, estimate, half_width, number, one_line
 
 MOST_CELLS = 12  # all of them, if there are no more
 _FEWER_CELLS = 7  # beside a summary of the models
@@ -111,7 +111,7 @@ def _cells(view: SweepView, cells: list[CellView], width: int) -> Table:
     columns["answering"] = [_percent(cell.answering) for cell in cells]
     if view.budget is not None:
         columns["left"] = [number(view.left(cell)) if cell.answered else "-" for cell in cells]
-    columns[named] = [estimate(_mean(cell), cell.error_bar) for cell in cells]
+    columns[f"{named} (95 %)"] = [estimate(_mean(cell), half_width(cell.error_bar)) for cell in cells]
     if measure == "estimate":
         columns["error"] = [number(cell.error) for cell in cells]
         columns["predicted"] = [number(cell.predicted) for cell in cells]
@@ -119,8 +119,8 @@ def _cells(view: SweepView, cells: list[CellView], width: int) -> Table:
     return table_of([_column(name, shown) for name, shown in columns.items()], width, styles)
 
 
-def _column(name: str, cells: list[str]) -> Column:
-    return Column(name, list(map(Text, cells)), right=name != "model", spare=_SPARE.get(name, 0))
+def _column(name: str, cells: list[str]) -> TableColumn:
+    return TableColumn(name, list(map(Text, cells)), right=name != "model", spare=_SPARE.get(name, 0))
 
 
 def _percent(part: float | None) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from localdp.oracles.definition import LEVEL, normal_width
+
 LONGEST_TEXT = 500
 _MOST_DECIMALS = 7
 _LARGEST_PLAIN = 1e9
@@ -19,8 +21,13 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
 
 
+def half_width(standard_error: float | None) -> float | None:
+    """Half of the interval at 95 %, of an estimate that is about normal."""
+    return None if standard_error is None else normal_width(LEVEL) * standard_error
+
+
 def estimate(value: float | None, error: float | None) -> str:
-    """A number with its error bar of two digits, and no more digits than the bar has a use for."""
+    """A number with half of its interval, in two digits, and no more digits than that has a use for."""
     if value is None:
         return "-"
     if error is None:

@@ -13,9 +13,8 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, MemoryLedger
 from localdp.cohorts import Cohort
+from localdp.domains.dealing import dealt
 from localdp.errors import BudgetExhausted, LocalDpError, PolicyRefused
-from localdp.experiments.population import dealt
-from localdp.oracles.histogram import ask_histogram
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
@@ -52,7 +51,7 @@ REFUSALS: dict[str, tuple[type[LocalDpError], Epsilon, Policy]] = {
 }
 WAYS: Ways = {
     "ask, local": lambda lr, shares: LocalOracle(lr, TWO, SeededSource(1)).answer(["smoker"]),
-    "histogram": lambda lr, shares: ask_histogram(lr, "region", TWO, SeededSource(2)),
+    "histogram": lambda lr, shares: LocalOracle(lr, TWO, SeededSource(2)).answer_vectors(["region"]),
     "ask, shared": lambda lr, shares: SharedOracle(shares, TWO, SeededSource(3)).answer(["smoker"]),
 }
 

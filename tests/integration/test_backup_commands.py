@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from localdp.errors import InvalidParameter, RolledBack
 from parties.agent.config import load_config
 from parties.agent.epochs import opened_epoch
 from parties.agent.state import init_storage, publish
-from parties.command.backup import run_backup, run_restore
+from parties.command.agent import agent_backup, agent_restore
 from parties.coordinator import Peer, RemoteParties
 from parties.witness.record import WitnessRecord
 from tests.integration.test_witness import witness_at
@@ -24,6 +25,7 @@ from tests.support.federations import request
 from tests.support.processes import localdp, stage
 
 PEOPLE = 40
+run_backup, run_restore = inspect.unwrap(agent_backup), inspect.unwrap(agent_restore)
 
 
 def ask(address: str, number: int) -> None:

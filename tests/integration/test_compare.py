@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +16,14 @@ from localdp.errors import InvalidParameter
 from localdp.experiments.panels import Point
 from localdp.oracles.models import MODELS
 from localdp.sharing.noise_plans import PLANS, NoisePlan
+from parties.command.compare import JOURNAL
 from parties.experiments import comparing
-from parties.experiments.cells import Block, Work, cells_of
+from parties.experiments.cells import Block, BlockResult, SweepWork, cells_of
 from parties.experiments.comparing import comparison, promise_of, run_comparison
 from parties.experiments.definition import Experiment, PartiesPlan, Sweep, Transport
+from parties.experiments.journal import SweepJournal, header_of
+from tests.integration.test_nothing_is_left_behind import CLEANUP_SECONDS, ended
+from tests.support.processes import COMMAND, envelope, localdp, stage, wait_until
 
 
 def compared(
@@ -59,7 +68,10 @@ def test_a_run_without_the_shuffled_model_has_no_shuffler() -> None:
     assert promise_of(experiment) is None
     (cell,) = cells_of(experiment)
     try:
-        assert comparing._held.people_of(Work(experiment, bytes(32), bytes(32)), cell).parties.mixer is None
+        assert (
+            comparing._held.people_of(SweepWork(experiment, bytes(32), bytes(32)), cell).parties.mixer
+            is None
+        )
     finally:
         comparing._held.let_go()
 
@@ -99,3 +111,47 @@ def test_the_shuffled_error_is_the_predicted_one_whatever_n_is() -> None:
 
 def test_another_seed_gives_other_numbers() -> None:
     assert rows(compared((50,), 20)) != rows(compared((50,), 20, seed=8))
+
+
+def test_a_comparison_that_is_cut_off_goes_on_with_the_blocks_that_it_lacks(tmp_path: Path) -> None:
+    experiment, seen = compared((60, 80), 120, models=("local", "shared")), list[Block]()
+
+    def interrupted(block: Block, _: BlockResult) -> None:
+        seen.append(block)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with closing(SweepJournal(tmp_path, header_of(experiment), False, "compare.jsonl")) as journal:
+        with pytest.raises(KeyboardInterrupt):
+            run_comparison(experiment, journal=journal, done=interrupted)
+        kept = set(journal.blocks)
+    assert {block.name for block in seen} == kept and len(kept) == 3
+    with closing(SweepJournal(tmp_path, header_of(experiment), True, "compare.jsonl")) as journal:
+        assert run_comparison(experiment, journal=journal)[0] == rows(experiment)
+        lines = journal.path.read_text().splitlines()[1:]
+    names = [json.loads(line.partition(" ")[2])["block"] for line in lines]
+    assert len(names) == len(set(names)) == 12, "nothing is run twice"
+
+
+def test_a_comparison_that_is_interrupted_exits_with_130_and_resumes(tmp_path: Path) -> None:
+    settings = "--people 1e5 --trials 300 --models local --jobs 1 --insecure-seed 5 --out out --json"
+    asked = ("compare", *settings.split())
+    journal = tmp_path / "out" / JOURNAL
+    with stage(tmp_path) as made:
+        process = made.popen([str(COMMAND), *asked], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        with ended(process):
+            wait_until(lambda: journal.exists() and journal.read_text().count("\n") >= 2, "a block is done")
+            process.send_signal(signal.SIGINT)
+            told = json.loads(process.communicate(timeout=CLEANUP_SECONDS)[0])
+    assert process.returncode == told["exit_code"] == 130
+    assert (told["error_code"], "--resume" in told["hint"]) == ("interrupted", True)
+    again = envelope(localdp(tmp_path, *asked))
+    assert again["exit_code"] == 2 and "--resume" in again["message"]
+    resumed = envelope(localdp(tmp_path, *asked, "--resume"))
+    assert resumed["exit_code"] == 0
+    assert not journal.exists(), "what is whole needs no journal"
+
+
+def test_to_resume_needs_a_directory(tmp_path: Path) -> None:
+    told = envelope(localdp(tmp_path, "compare", "--people", "100", "--resume", "--json"))
+    assert told["exit_code"] == 2 and "--out" in told["message"]

@@ -55,7 +55,7 @@ def test_a_run_that_is_interrupted_leaves_the_terminal_as_it_was(tmp_path: Path)
     with stage(tmp_path) as made, on_terminal(made, "run", file, "--jobs", "1") as terminal:
         terminal.wait_for("±")
         os.kill(terminal.process.pid, signal.SIGINT)
-        assert terminal.wait() == 1
+        assert terminal.wait() == 130
     assert "interrupted" in terminal.text
     assert "Traceback" not in terminal.text
     assert terminal.raw.rindex(b"\x1b[?25h") > terminal.raw.rindex(b"\x1b[?25l")
@@ -97,7 +97,7 @@ def test_running_parties_on_a_terminal_show_rounds_budgets_and_who_is_gone(tmp_p
         assert re.search(r"party-0 +up +30 +0 +3\b", terminal.text)
         answer = envelope(localdp(tmp_path, "ask", "smoker", "--connect", str(state), "--json"))["data"]
         terminal.wait_for(r"smoker +local +1 +2/2 +-?\d\.\d\d ± \d\.\d\d +answered")
-        assert f"± {answer['standard_error']:.2g}" in terminal.text
+        assert f"± {answer['half_width']:.2g}" in terminal.text
         terminal.wait_for(r"party-0 +up +30 +1 +2\b")
         with (directory_of(state) / "rounds.jsonl").open("ab") as file:
             file.write(b'garbage\n{"kind": "round ended", "round": "torn')
@@ -128,7 +128,9 @@ def test_running_parties_on_a_terminal_show_rounds_budgets_and_who_is_gone(tmp_p
 
 
 def lines_of(path: Path) -> list[str]:
-    return path.read_text().splitlines() if path.exists() else []
+    """What was printed, but for what was waited for: that depends on the machine."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [line for line in lines if not line.startswith("starting ")]
 
 
 def test_elsewhere_running_parties_print_a_line_for_each_round_and_each_loss(tmp_path: Path) -> None:
@@ -146,9 +148,7 @@ def test_elsewhere_running_parties_print_a_line_for_each_round_and_each_loss(tmp
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
     first, second, *others = lines_of(told)
-    pattern = (
-        r"shared: smoker; -?\d\.\d+ ± \d\.\d+; epsilon 1; 60 reports of 60 people; 2 of 2 parties; left: 2"
-    )
+    pattern = r"shared: smoker; -?\d\.\d+ ± \d\.\d+ \(95 %\); epsilon 1; 60 reports of 60 people; 2 of 2 parties; left: 2"
     assert re.fullmatch(pattern, first)
     assert second == "local: smokr; failed: query_refused"
     assert others == ["gone: party-0", "stopping"]
@@ -180,5 +180,5 @@ def test_for_machines_every_step_is_an_object_and_nothing_private_is_among_them(
     ended = next(event for event in events if event["event"] == "round ended")
     assert set(ended) == {
         *("schema_version", "event", "round", "model", "query", "queries", "people", "reports"),
-        *("parties", "asked", "epsilon", "value", "standard_error"),
+        *("parties", "asked", "epsilon", "value", "standard_error", "half_width"),
     }

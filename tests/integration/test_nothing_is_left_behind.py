@@ -62,10 +62,10 @@ def test_nothing_is_left_behind(tmp_path: Path, command: str, ending: str) -> No
 
 
 def expected_code(command: str, ending: str) -> int:
-    """0 for parties that were told to go, 1 for work that was interrupted."""
+    """0 for parties that were told to go, 130 for work that was interrupted."""
     if ending == "kill -9":
         return -signal.SIGKILL
-    return 0 if command == "parties up" else 1
+    return 0 if command == "parties up" else 130
 
 
 @contextmanager

@@ -34,7 +34,8 @@ from localdp.randomizers.definition import Reports
 from localdp.randomness.keystream import KeystreamSource
 from parties.agent.service import SERVICE_NAME as AGENT_SERVICE
 from parties.agent.service import AgentService
-from parties.command.ask import AskOptions, run_ask
+from parties.command.arguments import Asking
+from parties.command.asking import federation_of
 from parties.coordinator import Peer, RemoteParties
 from parties.identity import load_identity, make_authority, make_identity
 from parties.repeating import Patience
@@ -353,6 +354,5 @@ def test_parties_with_a_shuffler_answer_in_the_shuffled_model(tmp_path: Path) ->
 def test_without_a_shuffler_the_shuffled_model_is_refused(tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     state.write_text(json.dumps({"agents": [{"name": "a", "address": "127.0.0.1:1"}], "share_servers": []}))
-    options = AskOptions("smoker", "shuffled", "1", state, None, None, "", "100", 2, 2, "each-server", True)
     with pytest.raises(InvalidParameter, match="--shuffler"):
-        run_ask(options)
+        federation_of(Asking(model="shuffled", connect=state), lambda schema: None)

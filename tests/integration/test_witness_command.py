@@ -55,11 +55,11 @@ def test_a_witness_serves_shows_and_forgets(tmp_path: Path, capsys: pytest.Captu
             north.countersign(Head("north", 4, b"x" * 32), None)
             with pytest.raises(RolledBack):
                 north.countersign(Head("north", 3, b"x" * 32), None)
-            witness_show(tmp_path / "w", json=True)
+            witness_show(state=tmp_path / "w", json=True)
             shown = told_by(capsys)
             (known,) = shown["parties"]
             assert (shown["key"], known["party"], known["entries"]) == (told["key"], "north", 4)
-            witness_forget(tmp_path / "w", "north", json=True)
+            witness_forget(state=tmp_path / "w", party="north", json=True)
             assert told_by(capsys)["entries"] == 4
             assert north.latest() is None
             north.countersign(Head("north", 1, b"y" * 32), None)

@@ -17,10 +17,12 @@ import pytest
 
 from parties.command.main import app
 from parties.command.output import ExitCode
+from tests.tidy.documented import Tree
+from tests.tidy.figures import trees
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))]
 VERBS = (
     "count",
     "share",
@@ -195,6 +197,30 @@ def test_sections_of_a_docstring_become_a_list_and_code(reference: ModuleType) -
     assert "- `query`: a condition on the columns" in page
     assert "```pycon\n>>> import localdp as ldp" in page
     assert "----------" not in page
+
+
+def test_every_public_method_says_what_it_does_or_implements_what_does() -> None:
+    assert list(Tree(trees("localdp", "parties").values()).undocumented()) == []
+
+
+def test_a_method_of_no_protocol_has_to_say_what_it_does_itself() -> None:
+    source = '''
+class Spoken(Protocol):
+    people: int
+    def said(self):
+        """What it says."""
+class Whole:
+    def __init__(self): self.people = 1
+    def said(self): ...
+class Inherits(Whole):
+    def said(self): ...
+class Part:
+    def said(self): ...
+class Silent(Whole):
+    def more(self): ...
+'''
+    tree = Tree([ast.parse(source)])
+    assert list(tree.undocumented()) == [("Part", "said"), ("Silent", "more")]
 
 
 def test_arguments_are_split_between_and_not_within_them(reference: ModuleType) -> None:

@@ -12,7 +12,6 @@ from typer.testing import CliRunner, Result
 
 from localdp.auditing.histories import Schedule
 from localdp.randomizers.registry import REGISTRY
-from parties.command import audit as command
 from parties.command.main import app
 from tests.support.broken_epochs import PermanentForGood
 from tests.unit.auditing.twins import epsilon_times
@@ -144,7 +143,7 @@ def test_audit_of_a_large_randomizer_is_sampled() -> None:
 
 
 def test_a_violation_has_its_exit_code_and_its_findings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "ENTRIES", (REGISTRY["one-bit"], BROKEN))
+    monkeypatch.setattr("localdp.randomizers.registry.ENTRIES", (REGISTRY["one-bit"], BROKEN))
     result = run("audit", "--all", "--json")
     envelope = json.loads(result.stdout)
     assert result.exit_code == envelope["exit_code"] == 1

@@ -17,9 +17,9 @@ from localdp.cohorts import Cohort
 from localdp.experiments.comparison import Comparison
 from localdp.selection import choose
 from parties.agent.entries import LedgerEntry
-from parties.command.budget import print_history, question_of
 from parties.command.choose import print_choice
 from parties.command.doctor import print_findings
+from parties.command.history import print_history, question_of
 from parties.command.output import plain_path, print_prose
 from parties.command.run import _SPARE, _result_table
 from parties.doctor.finding import note, ok
@@ -99,7 +99,7 @@ def test_a_comparison_loses_columns_and_no_digit(width: int) -> None:
     console = screen(width)
     print_comparison(comparison(), console)
     assert "…" not in told(console)
-    assert told(console).count("765.6 ± 9.1") == 8 and told(console).count("100,000,000") == 4
+    assert told(console).count("766 ± 18") == 8 and told(console).count("100,000,000") == 4
     assert ("Not shown in" in told(console)) == (width < 70)
 
 

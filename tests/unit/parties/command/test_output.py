@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import signal
 from typing import Any
 
 import pytest
@@ -54,9 +55,9 @@ def test_every_error_of_the_library_has_its_own_outcome(kind: type[errors.LocalD
     json.dumps(envelope, allow_nan=False)
 
 
-def test_error_codes_are_distinct_and_exit_codes_below_126() -> None:
+def test_error_codes_are_distinct_and_exit_codes_below_126_but_for_an_interruption() -> None:
     assert len({outcome.error_code for outcome in OUTCOMES.values()}) == len(OUTCOMES)
-    assert all(code < 126 for code in ExitCode)
+    assert [code for code in ExitCode if code >= 126] == [ExitCode.INTERRUPTED] == [128 + signal.SIGINT]
 
 
 def test_exit_codes_are_those_of_the_conventions() -> None:
@@ -128,19 +129,19 @@ def test_a_message_is_one_line_of_text_and_neither_markup_nor_terminal_codes(
     assert printed.count("\n") == 1
 
 
-def test_an_interruption_exits_with_1(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(KeyboardInterrupt(), as_json=True) == 1
+def test_an_interruption_exits_with_130(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(KeyboardInterrupt(), as_json=True) == 130
     assert json.loads(capsys.readouterr().out)["message"] == "interrupted"
-    assert run(typer.Abort(), as_json=False) == 1
+    assert run(typer.Abort(), as_json=False) == 130
     assert "(hint: run the command again)" in capsys.readouterr().err
 
 
 def test_an_interruption_can_say_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(output.Interrupted("go on with --resume"), as_json=True) == 1
+    assert run(output.Interrupted("go on with --resume"), as_json=True) == 130
     told = json.loads(capsys.readouterr().out)
     assert (told["message"], told["hint"]) == ("interrupted", "go on with --resume")
-    assert run(output.Interrupted("go on with --resume"), as_json=False) == 1
-    assert capsys.readouterr().err == "error interrupted: interrupted (hint: go on with --resume)\n"
+    assert run(output.Interrupted("go on with --resume"), as_json=False) == 130
+    assert capsys.readouterr().err == "interrupted (hint: go on with --resume)\n"
 
 
 def test_a_generic_hint_is_for_scripts_alone(capsys: pytest.CaptureFixture[str]) -> None:

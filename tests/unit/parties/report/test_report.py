@@ -27,6 +27,7 @@ from localdp.oracles.bounds import (
     randomized_response_error,
     shuffled_local_epsilon,
 )
+from localdp.oracles.definition import normal_width
 from parties.durable import write_atomically
 from parties.report.comparison import print_comparison
 from parties.report.drawing import panels_svg
@@ -175,7 +176,7 @@ def test_the_table_fits_its_terminal_and_cuts_no_number(width: int, encoding: st
     plus_minus = "±" if encoding == "utf-8" else "+-"
     for point in comparison.points:
         assert point.value is not None and point.error is not None
-        assert with_error_bar(point.value, point.error, plus_minus) in text
+        assert with_error_bar(point.value, normal_width(0.95) * point.error, plus_minus) in text
         assert number(point.predicted) in text
         assert number(point.bound) in text
     assert text.count("1,000,000") == 5

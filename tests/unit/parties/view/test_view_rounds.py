@@ -18,7 +18,7 @@ from localdp.randomness.hazmat import SeededSource
 from parties.federated.events import Event
 from parties.federation import Federation
 from parties.view import watching
-from parties.view.columns import Column, fitted
+from parties.view.columns import TableColumn, fitted
 from parties.view.parties import PartiesShown
 from parties.view.rounds import MOST_ROUNDS, Note, PartiesView, PartyView, note_of, note_of_event
 from parties.view.rounds_table import parties_table, round_line
@@ -27,7 +27,20 @@ from parties.view.words import duration, estimate, one_line
 from tests.support.terminals import plain_console, rendered
 
 ENDED = Note(
-    "round ended", "a1", "local", "smoker", 1, 60, 55, 3, 4, 1.0, 0.25, 0.0125, missing={"unreachable": 5}
+    "round ended",
+    "a1",
+    "local",
+    "smoker",
+    1,
+    60,
+    55,
+    3,
+    4,
+    1.0,
+    0.25,
+    0.0064,
+    0.0125,
+    missing={"unreachable": 5},
 )
 FAILED = Note("round failed", "a2", "shared", "age >= 65", epsilon=0.5, reason="budget_exhausted")
 PARTIES = (
@@ -129,7 +142,7 @@ def test_the_picture_says_who_is_there_what_is_left_and_what_was_found() -> None
         ["server-0", "up", "-", "-", "-"],
     ]
     assert shown[4] == "1 of 1 share servers up; 1 of 2 agents up; 60 people have 7 to 9 left"
-    assert shown[6].split() == ["round", "model", "epsilon", "parties", "estimate", "state"]
+    assert shown[6].split() == ["round", "model", "epsilon", "parties", "estimate", "(95", "%)", "state"]
     assert shown[7].split() == ["smoker", "local", "1", "3/4", "0.250", "±", "0.013", "in", "part"]
     assert shown[8].split() == ["age", ">=", "65", "shared", "0.5", "-", "-", "budget_exhausted"]
     assert shown[9] == "rounds failed: 1 budget_exhausted; people missing: 5 unreachable"
@@ -157,9 +170,9 @@ def test_long_queries_are_cut_and_status_words_are_not(columns: int, lines: int)
 
 def test_columns_that_are_too_wide_shrink_then_close_up_then_go() -> None:
     columns = [
-        Column("query", [Text("q" * 40)], right=False, elastic=True),
-        Column("b", [Text("b" * 10)], spare=1),
-        Column("c", [Text("c" * 10)]),
+        TableColumn("query", [Text("q" * 40)], right=False, elastic=True),
+        TableColumn("b", [Text("b" * 10)], spare=1),
+        TableColumn("c", [Text("c" * 10)]),
     ]
     assert [
         [c.width for c in kept] + [gap] for kept, gap in (fitted(columns, 64), fitted(columns, 50))
@@ -185,7 +198,7 @@ def test_lines_tell_of_rounds_that_are_over_and_of_parties_that_go() -> None:
         shown.seen(*PARTIES)
         shown.seen(*PARTIES)
     assert file.getvalue().splitlines() == [
-        "local: smoker; 0.250 ± 0.013; epsilon 1; 55 reports of 60 people; 3 of 4 parties; missing: 5 unreachable; "
+        "local: smoker; 0.250 ± 0.013 (95 %); epsilon 1; 55 reports of 60 people; 3 of 4 parties; missing: 5 unreachable; "
         "left: 7 to 9",
         "shared: age >= 65; failed: budget_exhausted",
         "gone: party-1",
@@ -211,7 +224,7 @@ def test_machines_get_every_step_and_every_change_of_budgets() -> None:
     assert told[0] == {"schema_version": 1, "event": "budgets", "lowest": 7.0, "highest": 9.0}
     assert (told[1]["value"], told[1]["standard_error"], told[1]["missing"]) == (
         0.25,
-        0.0125,
+        0.0064,
         {"unreachable": 5},
     )
     assert told[3]["lowest"] == 6.0
