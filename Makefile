@@ -1,4 +1,4 @@
-# Two commands do everything on a fresh machine with Python 3.11: `make demo` and `make test`.
+# Two commands do everything on a fresh machine with Python 3.11, 3.12 or 3.13: `make demo` and `make test`, in any order.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench docs nightly protos clean
@@ -6,21 +6,28 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
+INSTALL := install --quiet --disable-pip-version-check --constraint constraints.txt
 
 help: ## what there is to run
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-# Everything at the versions of constraints.txt; the project itself in place.
-$(READY): pyproject.toml constraints.txt
+# What the demonstration needs, at the versions of constraints.txt; the project itself in place.
+$(DEMO): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("localdp needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --upgrade setuptools
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	$(BIN)/pip $(INSTALL) --upgrade setuptools
+	$(BIN)/pip $(INSTALL) --no-build-isolation --editable '.[plots]'
 	touch $@
 
-demo: $(READY) ## the separation of section 9.3, on real processes, with a picture in out/
-	$(BIN)/localdp compare --transport grpc --trials 200 --out out --resume
+# On top of it, all that tests and checks need.
+$(READY): $(DEMO)
+	$(BIN)/pip $(INSTALL) --no-build-isolation --editable '.[dev]'
+	touch $@
+
+demo: $(DEMO) ## the separation of section 9.3, on real processes, with a picture in out/
+	$(BIN)/localdp compare --transport grpc --trials 200 --out out
 
 test: $(READY) ## every test but the nightly ones
 	@.ci/browser # Chromium, where it is absent and may be installed
@@ -42,7 +49,7 @@ bench: $(READY) ## ratios against yardsticks measured in the same run, into out/
 DOCS := out/venv-docs
 $(DOCS)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt mkdocs mkdocs-material
+	$(DOCS)/bin/pip $(INSTALL) mkdocs mkdocs-material
 	touch $@
 
 docs: $(DOCS)/.ready ## the documentation as a site, in out/site

@@ -16,7 +16,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge
 from localdp.cohorts import Cohort
 from localdp.domains import Records
-from localdp.experiments.population import dealt, made_up_people
+from localdp.domains.dealing import dealt
+from localdp.experiments.population import made_up_people
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.shared import SharedOracle
 from localdp.randomizers.definition import LocalRandomizer
@@ -27,7 +28,6 @@ from localdp.randomizers.unary import OptimizedUnaryEncoding
 from localdp.randomness.keystream import KeystreamSource
 from parties.agent.ledger import SqliteLedger
 from parties.coordinator import CALL_SECONDS
-from parties.rounds.liveness import enrol_peers
 from parties.rounds.round import Rounds
 from parties.simulation.launcher import Simulation
 
@@ -89,7 +89,7 @@ def _logical_parties_row() -> Row:
         Simulation(dealt(people, 4), budget=PLENTY, largest_request=ONE) as running,
         closing(Rounds(Path(directory) / "journal")) as rounds,
     ):
-        enrol_peers(rounds.roster, running.agents)
+        rounds.enrol(running.agents)
 
         def ask() -> object:
             return rounds.ask("smoker", OneBitRandomizer(ONE), deadline_seconds=CALL_SECONDS)

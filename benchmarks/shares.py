@@ -22,7 +22,8 @@ from benchmarks.rows import Row, best_seconds, print_rows, row_of
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.cohorts import Cohort
-from localdp.experiments.population import dealt, made_up_people
+from localdp.domains.dealing import dealt
+from localdp.experiments.population import made_up_people
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
 from localdp.party.party import Party
 from localdp.randomness.keystream import KeystreamSource

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from threading import Thread
 from typing import Any
-
-import grpc
 
 from benchmarks.rows import Row, best_seconds, row_of
 from localdp.accounting.epsilon import Epsilon
@@ -15,12 +14,12 @@ from localdp.cohorts import Cohort
 from localdp.domains import Records
 from localdp.party.party import Party, Request
 from localdp.randomizers.definition import LocalRandomizer
-from parties import codec
 from parties.agent.service import SERVICE_NAME, AgentService
-from parties.coordinator import Peer
-from parties.rounds.asking import ask
+from parties.coordinator import Peer, RemoteParty
+from parties.receiving import Reception
+from parties.repeating import Begin, Persistence
+from parties.rounds.asking import tallied
 from parties.serving import start_server
-from parties.wire.v1 import oracle_pb2_grpc
 
 TURNS = 30
 _SECONDS = 60.0
@@ -44,19 +43,20 @@ def stream_row(
     """Seconds to receive, check and sum up packed reports, over seconds to receive their bytes."""
     party = Party("party", people, bytes(32), MemoryLedger(people.people, Epsilon(10**12)))
     request, cohort = Request(bytes(16), query, randomizer), Cohort(0, people.people)
-    with asyncio.Runner() as runner:
-        server, port = runner.run(_started(_Repeating(party, {})))
-        # One for all turns: connecting is not what is measured.  It belongs to the loop on which it is opened.
-        channel = runner.run(_opened(Peer("party", f"127.0.0.1:{port}")))
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever)
+    thread.start()
+    server, port = asyncio.run_coroutine_threadsafe(_started(_Repeating(party, {})), loop).result()
+    peer = Peer("party", f"127.0.0.1:{port}")
+    with peer.open(None) as channel:  # one for all turns: connecting is not what is measured
+        asked = RemoteParty(peer, channel).reports(request, cohort)
         seconds = best_seconds(
-            [
-                lambda: runner.run(_tallied(channel, request, cohort)),
-                lambda: runner.run(_plain(channel, request, cohort)),
-            ],
-            TURNS,
+            [lambda: _tallied(asked, request, cohort), lambda: _plain(asked, request, cohort)], TURNS
         )
-        runner.run(channel.close())
-        runner.run(server.stop(0))
+    asyncio.run_coroutine_threadsafe(server.stop(0), loop).result()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
     rate = people.people / seconds[0] / 1e6
     target = None if least_share is None else 1 / least_share
     return row_of(name, rate, "10^6 reports/s", "plain bytes", seconds[0] / seconds[1], target)
@@ -66,17 +66,11 @@ async def _started(agent: AgentService) -> Any:
     return await start_server("127.0.0.1", 0, [(SERVICE_NAME, agent.register)])
 
 
-async def _opened(peer: Peer) -> grpc.aio.Channel:
-    return peer.open_aio(None)
+def _tallied(asked: Begin, request: Request, cohort: Cohort) -> None:
+    reception = Reception(asked, "the party", _SECONDS, Persistence())
+    tallied(request.randomizer, reception.counted(cohort.size()))
 
 
-async def _tallied(channel: grpc.aio.Channel, request: Request, cohort: Cohort) -> None:
-    await ask(channel, request, cohort, cohort.size(), asyncio.get_running_loop().time() + _SECONDS)
-
-
-async def _plain(channel: grpc.aio.Channel, request: Request, cohort: Cohort) -> None:
-    stub: Any = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
-    moved = 0
-    async for message in stub.Randomize(codec.request_to_wire(request, cohort), timeout=_SECONDS):
-        moved += len(message.packed)
+def _plain(asked: Begin, request: Request, cohort: Cohort) -> None:
+    moved = sum(len(message.packed) for message in asked(_SECONDS))
     assert moved * 8 >= request.randomizer.report_bits * cohort.size()

@@ -85,7 +85,7 @@ def _class(node: ast.ClassDef) -> Iterator[str]:
     yield _code("\n".join(shown))
     yield _quoted(ast.get_docstring(node))
     for inner in public(node.body):
-        if not isinstance(inner, ast.ClassDef) and (inner.name == "__init__" or ast.get_docstring(inner)):
+        if not isinstance(inner, ast.ClassDef):
             yield from _function(inner, "####", node.name)
 
 

@@ -29,12 +29,12 @@ known = np.random.default_rng(1992).random(len(patients)) < 0.7  # the others ar
 people, others = patients[known].sample(PEOPLE, replace=True, random_state=1), patients[~known]
 records = records_within(people, Schema({**bounds, "malignant": BitDomain()}))
 table = Table("trust model", "accuracy", "rounds", "epsilon each", "megabytes", "error of an edge")
-for trust in ("exact", "curator", "shared", "local"):
+for model in ("exact", "curator", "shared", "local"):
     learner = StumpBooster("malignant", edges=EDGES, edge=0.5).fit(
-        oracle_of_records(records, EPSILON, trust)
+        oracle_of_records(records, EPSILON, model)
     )
     cost, planned = learner.cost_, learner.plan_.rows[0].standard_error
     spent = str(cost.rounds), f"{float(cost.epsilon_per_person):.3g}", f"{cost.bytes_moved / 1e6:.1f}"
-    table.add_row(trust, f"{learner.score(others, others.malignant):.3f}", *spent, f"{planned:.2g}")
+    table.add_row(model, f"{learner.score(others, others.malignant):.3f}", *spent, f"{planned:.2g}")
 Console().print(table)
 print(f"{PEOPLE:,} people drawn with replacement from {known.sum()}; accuracy on {len(others)} others.")

@@ -28,10 +28,10 @@ plain = WithoutPrivacy().fit(people[features], people.target)
 table.add_row(
     "scikit-learn", f"{plain.score(others[features], others.target):.3f}", f"{plain.coef_[2]:.2f}"
 )
-for trust in ("exact", "curator", "shared", "local"):
-    model = LinearRegression(radius=1.5).fit(oracle_of_records(records, EPSILON, trust))
-    cost, shown = model.cost_, (f"{model.score(others, others.target):.3f}", f"{model.coef_[2]:.2f}")
-    table.add_row(trust, *shown, str(cost.rounds), str(cost.epsilon_per_person), f"{cost.bytes_moved:,}")
+for model in ("exact", "curator", "shared", "local"):
+    learner = LinearRegression(radius=1.5).fit(oracle_of_records(records, EPSILON, model))
+    cost, shown = learner.cost_, (f"{learner.score(others, others.target):.3f}", f"{learner.coef_[2]:.2f}")
+    table.add_row(model, *shown, str(cost.rounds), str(cost.epsilon_per_person), f"{cost.bytes_moved:,}")
 Console().print(table)
 print(f"{PEOPLE:,} people drawn with replacement from {known.sum()} patients; R² on {len(others)} others.")
 print(

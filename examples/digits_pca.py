@@ -28,10 +28,10 @@ def explained(components: np.ndarray) -> str:
 
 table = Table("trust model", "variance explained", "rounds", "epsilon each", "bytes moved")
 table.add_row("scikit-learn", explained(decomposition.PCA(COMPONENTS).fit(drawn).components_))
-for trust in ("exact", "curator", "shared", "local"):
-    model = PCA(COMPONENTS, radius=13.0).fit(oracle_of_records(records, EPSILON, trust))
-    cost, spent = model.cost_, str(model.cost_.epsilon_per_person)
-    table.add_row(trust, explained(model.components_), str(cost.rounds), spent, f"{cost.bytes_moved:,}")
+for model in ("exact", "curator", "shared", "local"):
+    learner = PCA(COMPONENTS, radius=13.0).fit(oracle_of_records(records, EPSILON, model))
+    cost, spent = learner.cost_, str(learner.cost_.epsilon_per_person)
+    table.add_row(model, explained(learner.components_), str(cost.rounds), spent, f"{cost.bytes_moved:,}")
 Console().print(table)
 print(f"{PEOPLE:,} writers drawn with replacement from {len(scans)} scans; {COMPONENTS} components of 8.")
 print("A scan further than 13 grey levels from middle grey counts as if it were that far, and no more.")

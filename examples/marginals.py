@@ -26,12 +26,12 @@ schema = Schema({name: RealDomain(*ends) for name, ends in BOUNDS.items()})
 records = Records(schema, {name: np.clip(survey[name].to_numpy(float), *BOUNDS[name]) for name in BOUNDS})
 truth: list[np.ndarray] = []
 table = Table("trust", "affair: happy, pious", "affair: neither", "error of a cell", "after a fit")
-for trust in ("exact", "curator", "shared", "local"):
-    release = MarginalRelease(YES, wanted=TABLES).fit(oracle_of_records(records, 1.0, trust))
+for model in ("exact", "curator", "shared", "local"):
+    release = MarginalRelease(YES, wanted=TABLES).fit(oracle_of_records(records, 1.0, model))
     fitted = release.distribution()
     raw = [release.marginal(*names).values for names in TABLES]
     fit, truth = [fitted.marginal(*names) for names in TABLES], truth or raw
     share = fit[0][1] / fit[0].sum(axis=0)  # of those with an affair, by happy and pious
     errors = [f"{np.abs(np.array(made) - truth).mean():.5f}" for made in (raw, fit)]
-    table.add_row(trust, f"{share[1, 1]:.3f}", f"{share[0, 0]:.3f}", *errors)
+    table.add_row(model, f"{share[1, 1]:.3f}", f"{share[0, 0]:.3f}", *errors)
 Console().print(table)

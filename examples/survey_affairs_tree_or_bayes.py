@@ -22,15 +22,15 @@ known = np.random.default_rng(1974).random(len(survey)) < 0.7  # the others are 
 people, others = survey[known].sample(PEOPLE, replace=True, random_state=1), survey[~known]
 records = records_within(people, Schema(bounds))
 table = Table("trust model", "naive Bayes", "tree", "rounds", "epsilon each", "megabytes")
-for trust in ("exact", "curator", "shared", "local"):
+for model in ("exact", "curator", "shared", "local"):
     bayes = NaiveBayes("affair", edges=EDGES)
     tree = DecisionTree("affair", edges=EDGES, depth=2, contrast=0.25)
-    learners = [learner.fit(oracle_of_records(records, EPSILON, trust)) for learner in (bayes, tree)]
+    learners = [learner.fit(oracle_of_records(records, EPSILON, model)) for learner in (bayes, tree)]
     scores = [f"{learner.score(others, others.affair):.3f}" for learner in learners]
     rounds = " + ".join(str(learner.cost_.rounds) for learner in learners)
     spent = " + ".join(f"{float(learner.cost_.epsilon_per_person):.3g}" for learner in learners)
     moved = sum(learner.cost_.bytes_moved for learner in learners)
-    table.add_row(trust, *scores, rounds, spent, f"{moved / 1e6:.1f}")
+    table.add_row(model, *scores, rounds, spent, f"{moved / 1e6:.1f}")
 Console().print(table)
 print(f"{PEOPLE:,} people drawn with replacement from {known.sum():,}; accuracy on {len(others):,} others.")
 print(

@@ -27,11 +27,11 @@ table = Table("trust model", "agreement", "cost", "rounds", "epsilon each", "byt
 plain = WithoutPrivacy(3, n_init=10, random_state=0).fit(people)
 alike = adjusted_rand_score(wines.target, plain.predict(scaled))
 table.add_row("scikit-learn", f"{alike:.2f}", f"{plain.inertia_ / PEOPLE:.3f}")
-for trust in ("exact", "curator", "shared", "local"):
-    model = KMeans(3, radius=1.3).fit(oracle_of_records(records, EPSILON, trust))
-    alike, cost = adjusted_rand_score(wines.target, model.predict(scaled)), model.cost_
-    shown = (f"{alike:.2f}", f"{-model.score(people):.3f}", str(cost.rounds), str(cost.epsilon_per_person))
-    table.add_row(trust, *shown, f"{cost.bytes_moved:,}")
+for model in ("exact", "curator", "shared", "local"):
+    learner = KMeans(3, radius=1.3).fit(oracle_of_records(records, EPSILON, model))
+    alike, cost = adjusted_rand_score(wines.target, learner.predict(scaled)), learner.cost_
+    spent = str(cost.rounds), str(cost.epsilon_per_person), f"{cost.bytes_moved:,}"
+    table.add_row(model, f"{alike:.2f}", f"{-learner.score(people):.3f}", *spent)
 Console().print(table)
 print(f"{PEOPLE:,} bottles drawn with replacement from {len(scaled)} wines, each with an owner of its own.")
 print(

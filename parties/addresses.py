@@ -30,9 +30,8 @@ class State:
     share_servers: tuple[Peer, ...]
     shuffler: Peer | None = None
     events: Path | None = None
-    people: Mapping[str, int] = field(
-        default_factory=dict
-    )  # of agents: how many each has, where somebody says so
+    # Of agents: how many each has, where somebody says so.
+    people: Mapping[str, int] = field(default_factory=dict)
 
     def to_data(self) -> Data:
         """Plain data."""

@@ -6,7 +6,8 @@ before it is used, and a party that fails, fails the round: no answer is ever ma
 several parties each is first asked whether it would answer, so that nobody pays where one refuses (`parties.quoting`).
 
 A party is reached over a channel, and where that comes from is its own business: it is dialled (`Peer`), or the party has
-dialled in (`parties.relay`).
+dialled in (`parties.relay`).  What one agent is asked, and how, is `RemoteParty`; rounds that may do without some of the
+parties (`parties.rounds`) ask them through the same.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Protocol, TypeVar
 
 import grpc
 from google.protobuf.message import Message
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.remaining import Step
@@ -33,8 +35,8 @@ from parties import codec
 from parties.identity import Identity
 from parties.quoting import quote, told_if_any
 from parties.receiving import Reception
-from parties.repeating import Patience, Persistence, Stub, UnaryCall, answers, outcomes
-from parties.serving import open_aio_channel, open_channel
+from parties.repeating import Begin, Begun, Patience, Persistence, Stub, UnaryCall, answers, outcomes
+from parties.serving import open_channel
 from parties.status import error_of
 from parties.wire.v1 import cohort_pb2, collection_pb2, oracle_pb2, oracle_pb2_grpc, share_server_pb2
 
@@ -43,6 +45,10 @@ CALL_SECONDS = 60.0
 MOST_PEOPLE_OF_A_PARTY = 1 << 27  # that a party may claim: a split of them takes memory on this side
 
 _Item = TypeVar("_Item")
+
+
+class AnotherParty(InvalidParameter):
+    """Somebody else answers at a party's address: its people would be counted for those of the party."""
 
 
 class Reachable(Protocol):
@@ -68,10 +74,6 @@ class Peer:
     def open(self, identity: Identity | None) -> grpc.Channel:
         """Dial it, and with TLS nobody else."""
         return open_channel(self.address, identity, operator_of(self.name))
-
-    def open_aio(self, identity: Identity | None) -> grpc.aio.Channel:
-        """The same for a caller that lives on an event loop."""
-        return open_aio_channel(self.address, identity, operator_of(self.name))
 
 
 def _sized_windows(items: Sequence[_Item]) -> Iterator[list[_Item]]:
@@ -107,6 +109,47 @@ class Channels:
             channel.close()
 
 
+class RemoteParty:
+    """One agent over a channel: each call that a coordinator makes to it, not begun yet."""
+
+    def __init__(self, peer: Reachable, channel: grpc.Channel) -> None:
+        self.peer, self.name = peer, f"party {peer.name}"
+        self._oracle: Stub = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
+        self._health: Stub = health_pb2_grpc.HealthStub(channel)
+
+    def health(self) -> UnaryCall:
+        """Whether it serves."""
+        return self._call(self._health.Check, health_pb2.HealthCheckRequest())
+
+    def description(self) -> UnaryCall:
+        """What it says of itself."""
+        return self._call(self._oracle.Describe, oracle_pb2.DescribeRequest())
+
+    def budgets(self) -> UnaryCall:
+        """What its people have left; None if it does not say."""
+        return told_if_any(self._oracle.Budgets, self.name, oracle_pb2.BudgetsRequest())
+
+    def quote(self, call: Message) -> UnaryCall:
+        """Whether it would answer a call."""
+        return quote(self._oracle, self.name, call)
+
+    def contribution(self, request: oracle_pb2.ContributeRequest) -> UnaryCall:
+        """Have it upload shares."""
+        return self._call(self._oracle.Contribute, request)
+
+    def sealed(self, request: oracle_pb2.ContributeSealedRequest, seconds: float) -> Begun:
+        """Have it seal shares for somebody who carries them."""
+        return self._oracle.ContributeSealed(request, timeout=seconds)
+
+    def reports(self, request: Request, part: Cohort) -> Begin:
+        """Its people's reports."""
+        message = codec.request_to_wire(request, part)
+        return lambda seconds: self._oracle.Randomize(message, timeout=seconds)
+
+    def _call(self, method: Stub, request: Message) -> UnaryCall:
+        return UnaryCall(self.name, lambda seconds: method.future(request, timeout=seconds))
+
+
 def _common_schema(described: Sequence[oracle_pb2.DescribeResponse]) -> Schema:
     schemas = [codec.schema_from_wire(party.schema) for party in described]
     for party, schema in zip(described, schemas, strict=True):
@@ -118,9 +161,10 @@ def _common_schema(described: Sequence[oracle_pb2.DescribeResponse]) -> Schema:
     return schemas[0]
 
 
-def _contributor(described: oracle_pb2.DescribeResponse, peer: Reachable) -> Contributor:
+def introduced(described: oracle_pb2.DescribeResponse, peer: Reachable) -> Contributor:
+    """The party that a peer says it is, if it is the one that was to be asked, and within bounds."""
     if described.name != peer.name:
-        raise InvalidParameter(f"party {peer.name} calls itself otherwise")
+        raise AnotherParty(f"party {peer.name} calls itself otherwise")
     if not 0 < len(described.name) <= LONGEST_NAME or described.people > MOST_PEOPLE_OF_A_PARTY:
         raise InvalidParameter("a party's name or its number of people is out of bounds")
     return Contributor(described.name, described.people)
@@ -165,23 +209,20 @@ class RemoteParties:
         self.away: dict[str, LocalDpError] = {}
         try:
             described = self._introduced(may_miss)
-            self._stubs = [self._stub(number) for number in range(len(described))]
             self.schema = _common_schema(described)
-            self.contributors = tuple(map(_contributor, described, self._channels.peers))
+            self.contributors = tuple(map(introduced, described, self._channels.peers))
             if len({party.name for party in self.contributors}) != len(self.contributors):
                 raise InvalidParameter("a party is named twice: its people would be counted twice")
             self.by_row = any(party.by_row for party in described)
             self.by_content = tuple(str(party.name) for party in described if party.by_content)
-            self.limits = tuple(
-                Epsilon(party.budget_nanonats) for party in described
-            )  # of each one's people
+            # Of each one's people.
+            self.limits = tuple(Epsilon(party.budget_nanonats) for party in described)
         except BaseException:
             self.close()
             raise
 
     @property
     def people(self) -> int:
-        """How many people there are, over all parties."""
         return sum(party.people for party in self.contributors)
 
     @property
@@ -194,7 +235,6 @@ class RemoteParties:
         self._channels.close()
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
-        """The reports of the cohort, in order of index, party by party."""
         parts = self._parts(cohort)
         self._require_granted(parts, lambda part: codec.request_to_wire(request, part))
         for window in _sized_windows(parts):
@@ -219,18 +259,19 @@ class RemoteParties:
         self._require_granted(every, lambda part: _contribution(message, part))
         for parts in by_cohort:
             for window in _sized_windows(parts):
-                calls = [self._contributed(number, _contribution(message, part)) for number, part in window]
+                calls = [
+                    self._parties[number].contribution(_contribution(message, part))
+                    for number, part in window
+                ]
                 told = answers(calls, self._timeout, self._channels.persistence)
                 counted += sum(answer.counted for answer in told)
         return counted
 
     def budgets(self) -> list[tuple[Step, ...] | None]:
         """What each party says that its people have left; None of a party that does not say."""
-        calls = [
-            told_if_any(stub.Budgets, self._name(number), oracle_pb2.BudgetsRequest())
-            for number, stub in enumerate(self._stubs)
-        ]
-        told = answers(calls, self._timeout, self._channels.persistence)
+        told = answers(
+            [party.budgets() for party in self._parties], self._timeout, self._channels.persistence
+        )
         return [_steps(one, party.people) for one, party in zip(told, self.contributors, strict=True)]
 
     def sealed(
@@ -242,11 +283,11 @@ class RemoteParties:
         for number, part in parts:
             request = _sealed_contribution(message, part)
             try:
-                for sealed in self._stubs[number].ContributeSealed(request, timeout=self._timeout):
+                for sealed in self._parties[number].sealed(request, self._timeout):
                     self._require_asked(number, collection, request.cohort, sealed.upload)
                     yield sealed
             except grpc.RpcError as failure:
-                raise error_of(failure, self._name(number)) from None
+                raise error_of(failure, self._parties[number].name) from None
 
     def _require_asked(
         self,
@@ -260,7 +301,7 @@ class RemoteParties:
         inside = asked.start <= told.start <= told.stop <= asked.stop and told.split == asked.split
         if (upload.collection, upload.party) != place or not inside:
             raise MalformedReport(
-                f"{self._name(number)} sealed shares for a place that it was not asked about"
+                f"{self._parties[number].name} sealed shares for a place that it was not asked about"
             )
 
     def _parts(self, cohort: Cohort) -> list[tuple[int, Cohort]]:
@@ -273,31 +314,17 @@ class RemoteParties:
         if len(parts) < 2:
             return
         for window in _sized_windows(parts):
-            quotes = [quote(self._stubs[number], self._name(number), call(part)) for number, part in window]
+            quotes = [self._parties[number].quote(call(part)) for number, part in window]
             answers(quotes, self._timeout, self._channels.persistence)
 
-    def _name(self, number: int) -> str:
-        return f"party {self._channels.peers[number].name}"
-
     def _begun(self, request: Request, number: int, part: Cohort) -> Reception:
-        method, message = self._stubs[number].Randomize, codec.request_to_wire(request, part)
-        return Reception(
-            lambda seconds: method(message, timeout=seconds),
-            self._name(number),
-            self._timeout,
-            self._channels.persistence,
-        )
-
-    def _contributed(self, number: int, request: oracle_pb2.ContributeRequest) -> UnaryCall:
-        method = self._stubs[number].Contribute
-        return UnaryCall(self._name(number), lambda seconds: method.future(request, timeout=seconds))
-
-    def _stub(self, number: int) -> Stub:
-        return oracle_pb2_grpc.LocalRandomizerOracleServiceStub(self._channels.channels[number])
+        party, persistence = self._parties[number], self._channels.persistence
+        return Reception(party.reports(request, part), party.name, self._timeout, persistence).begun()
 
     def _introduced(self, may_miss: bool) -> list[oracle_pb2.DescribeResponse]:
         """What each says of itself; whoever stays away is left out from here on, if that may be."""
-        calls = [self._description(number) for number in range(len(self._channels.peers))]
+        self._parties = list(map(RemoteParty, self._channels.peers, self._channels.channels))
+        calls = [party.description() for party in self._parties]
         if not may_miss:
             return answers(calls, self._timeout, self._channels.persistence)
         told = outcomes(calls, self._timeout, self._channels.persistence)
@@ -306,8 +333,5 @@ class RemoteParties:
         if len(errors) == len(told):
             raise errors[0]
         self._channels.let_go(errors)
+        self._parties = [party for number, party in enumerate(self._parties) if number not in errors]
         return [one for number, one in enumerate(told) if number not in errors]
-
-    def _description(self, number: int) -> UnaryCall:
-        method, request = self._stub(number).Describe, oracle_pb2.DescribeRequest()
-        return UnaryCall(self._name(number), lambda seconds: method.future(request, timeout=seconds))

@@ -78,6 +78,16 @@ def failure(what: str, path: Path | None, error: Exception) -> StorageFailed:
     return StorageFailed(f"{what}{where} could not be read or written ({why})")
 
 
+def require_there_or_new(path: Path, new: bool, what: str, loss: str, whose: str, option: str) -> None:
+    """Refuse to make a file anew that may only be mislaid, and to take one that is there for a new one."""
+    if new and path.exists():
+        raise InvalidParameter(f"{path} exists already; go on with it, or give another {option}")
+    if not new and not path.is_file():
+        raise InvalidParameter(
+            f"there is no {what} at {path.absolute()}; a new one {loss}. If this {whose} is new, say --new"
+        )
+
+
 @contextmanager
 def transaction(file: sqlite3.Connection) -> Iterator[None]:
     """All of it or nothing; on disk when the block has ended."""

@@ -20,6 +20,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -31,20 +32,25 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import LARGEST_LIMIT_NANONATS, Ledger
 from localdp.domains import Schema
-from localdp.errors import InvalidParameter, LocalDpError, Unreachable
-from localdp.experiments.keyring import Keyring
+from localdp.errors import InvalidParameter, Unreachable
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import LROracle
 from localdp.oracles.models import Parties, model_named, oracle_of
 from localdp.oracles.shuffler import Promise
+from localdp.randomness.keyring import Keyring
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource
 from parties.addresses import State, read_state, require_replaceable, write_state
 from parties.federated.budgets import Budgets, by_amount, by_step
-from parties.federated.events import Event, Events
+from parties.federated.events import Events
 from parties.federated.ledgers import LedgerFile
-from parties.federated.places import (
+from parties.federated.quorum import WatchedQuorum, quorum_oracle
+from parties.federated.tables import SchemaLike, records_of
+from parties.federated.verbs import EpsilonLike, Verbs
+from parties.federated.views import LedgerOfSome, Some, SpendingOfSome
+from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, WatchedReports, WatchedShares
+from parties.federated.whereabouts import (
     Address,
     Launch,
     Place,
@@ -55,15 +61,8 @@ from parties.federated.places import (
     names_of,
     running,
 )
-from parties.federated.quorum import ended, quorum_oracle, quorum_reports
-from parties.federated.tables import SchemaLike, records_of
-from parties.federated.verbs import EpsilonLike, Verbs
-from parties.federated.views import LedgerOfSome, Some, SpendingOfSome
-from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, WatchedReports, WatchedShares
 from parties.identity import Identity, load_identity
 from parties.rounds.partial import RoundResult
-from parties.rounds.plan import Quorum
-from parties.status import reason
 from parties.view.journal import journal_rounds
 
 
@@ -244,9 +243,13 @@ class Federation(Verbs):
         self._require_open()
         number, spent = next(self._numbers), None if epsilon is None else Epsilon.requested(epsilon)
         if "quorum" in options:
+            if model != LocalOracle.model or spent is None:
+                name = LocalOracle.model
+                raise InvalidParameter(
+                    f'a quorum is of the {name} model: oracle("{name}", epsilon=1, quorum=0.7)'
+                )
             source = self._keyring.source("federation", str(number), model, "analyst")
-            some = quorum_oracle(self._place, self._spending, model, spent, source, **options)
-            return self._told(some, model, spent)
+            return self._quorum()(spent, source, **options)
         self._require_everybody()
         if model_named(model).needs_mixer and not self._place.shuffles:
             raise InvalidParameter(
@@ -336,22 +339,17 @@ class Federation(Verbs):
         Only of parties that are processes of their own.  With a journal a round that was cut off goes on where it stopped.
         """
         self._require_open()
-        spent, wanted = Epsilon.requested(epsilon), Quorum.of_text(quorum)
-        reports = quorum_reports(self._place, self._spending, wanted, deadline_seconds, journal)
-        people = self.people + sum(count or 0 for count in self.away.values())
-        model = LocalOracle.model
-        self.events.tell(Event("round started", model, (query,), people, epsilon=float(spent)))
-        try:
-            LocalOracle(reports, spent, KeystreamSource.from_system()).answer([query])
-            result = reports.results[-1]
-        except LocalDpError as error:
-            why = reason(type(error)).lower()
-            self.events.tell(
-                Event("round failed", model, (query,), people, reason=why, epsilon=float(spent))
-            )
-            raise
-        self.events.tell(ended(result, query, people, spent))
-        return result
+        # Its identifier is new whatever the seed of the federation is: a journal outlives it, and has each once.
+        spent, source = Epsilon.requested(epsilon), KeystreamSource.from_system()
+        oracle = self._quorum()(
+            spent, source, quorum=quorum, deadline_seconds=deadline_seconds, journal=journal
+        )
+        oracle.answer([query])
+        return oracle.results[-1]
+
+    def _quorum(self) -> Callable[..., WatchedQuorum]:
+        """Makes a quorum oracle of the parties, from epsilon, coins and options."""
+        return partial(quorum_oracle, self._place, self._spending, self.events, owner=self)
 
     def write_addresses(self, path: str | Path) -> None:
         """Write down where the parties are, for `connect` and for `localdp ask --connect`."""

@@ -7,6 +7,7 @@ Checked in tests/unit/parties/test_randomizer_codec.py.
 
 from __future__ import annotations
 
+from collections.abc import MutableSequence
 from typing import Any
 
 from localdp.errors import InvalidParameter
@@ -36,6 +37,8 @@ def _parameters(message: Any) -> Parameters:
 
 
 def _plain(value: Any, field: Any) -> Any:
+    # The descriptor says so, too, but under a name that changes between versions of protobuf.
+    repeated = isinstance(value, MutableSequence)
     if field.message_type is None:
-        return tuple(value) if field.is_repeated else value
-    return tuple(map(_parameters, value)) if field.is_repeated else _parameters(value)
+        return tuple(value) if repeated else value
+    return tuple(map(_parameters, value)) if repeated else _parameters(value)

@@ -10,12 +10,12 @@ Checked in tests/integration/test_repeating.py, and what is counted in tests/uni
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import grpc
 
 from localdp.errors import MalformedReport
-from parties.repeating import Begin, Persistence, Response
+from parties.repeating import Begin, Begun, Persistence, Response
 
 
 class Expected:
@@ -42,27 +42,44 @@ class Expected:
 class Reception:
     """The messages of a stream that survives its connection."""
 
-    def __init__(self, begin: Begin, peer: str, seconds: float, persistence: Persistence) -> None:
-        self._begin = begin
+    def __init__(
+        self,
+        begin: Begin,
+        peer: str,
+        seconds: float,
+        persistence: Persistence,
+        again: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`begin` may ask the peer other things first, and fail as a call does; `again` is told of each repetition."""
+        self._begin, self._again = begin, again
         self._peer = peer
         self._persistence = persistence
         self._trials = persistence.trials(seconds)
         self._handed: list[tuple[int, bytes]] = []
-        self._call = begin(seconds)
+        self._call: Begun | None = None
+
+    def begun(self) -> Reception:
+        """Ask now, and not when the first message is wanted: others can be asked while this peer answers."""
+        self._call = self._begin(self._trials.seconds_left)
+        return self
 
     def cancel(self) -> None:
         """Stop waiting."""
-        self._call.cancel()
+        if self._call is not None:
+            self._call.cancel()
 
     def messages(self) -> Iterator[Response]:
         """Every message once, in order."""
         while True:
             try:
+                if self._call is None:
+                    self.begun()
                 yield from self._new()
                 return
             except grpc.RpcError as failure:
                 self._persistence.wait(self._trials, failure, self._peer)
-            self._call = self._begin(self._trials.seconds_left)
+            self._call = None
+            self._again()
 
     def counted(self, expected: int, *, all_of_them: bool = True) -> Iterator[Response]:
         """The messages, of no more reports than are expected; nor of fewer, where all of them must come."""
@@ -75,6 +92,7 @@ class Reception:
 
     def _new(self) -> Iterator[Response]:
         """The messages of this stream that were not handed on before."""
+        assert self._call is not None
         for number, message in enumerate(self._call):
             seen = message.reports, hashlib.sha256(message.packed).digest()
             if number == len(self._handed):

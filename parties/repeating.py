@@ -17,12 +17,11 @@ tests/fault/test_killed_while_asked.py.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import secrets
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -34,6 +33,8 @@ from parties.status import error_of
 
 _PASSING = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 _CHANCES = 1 << 20
+# Who dials a coordinator that is gone for good fails more often than a float can double.
+_MOST_DOUBLINGS = 64
 
 _Result = TypeVar("_Result")
 Response: TypeAlias = Any  # a message that a peer answered with: stubs do not say of which type
@@ -56,7 +57,8 @@ class Patience:
 
     def pause_seconds(self, failures: int) -> float:
         """The pause after so many failures; chance in it keeps a thousand callers from coming back at once."""
-        full = min(self.first_pause_seconds * float(1 << (failures - 1)), self.longest_pause_seconds)
+        doubled = self.first_pause_seconds * float(1 << min(failures - 1, _MOST_DOUBLINGS))
+        full = min(doubled, self.longest_pause_seconds)
         chance = secrets.randbelow(_CHANCES) / _CHANCES
         return full * (1 + chance) / 2
 
@@ -97,6 +99,7 @@ class Persistence:
     patience: Patience = field(default_factory=Patience)
     repeated: int = 0  # calls that were sent again
     _stopped: threading.Event = field(default_factory=threading.Event)
+    _counting: threading.Lock = field(default_factory=threading.Lock)  # calls may be made from many threads
 
     def stop(self) -> None:
         """Repeat nothing from now on, and end the pauses."""
@@ -113,27 +116,18 @@ class Persistence:
             raise error_of(failure, peer) from None
         self._count(trials, pause, calls)
 
-    async def result_of(
-        self,
-        work: Callable[[], Awaitable[_Result]],
-        until: float,
-        again: Callable[[], None] = lambda: None,
-    ) -> _Result:
-        """The result of work on an event loop, begun again as often as it may be until a time of that loop."""
-        trials = Trials(self.patience, until, asyncio.get_running_loop().time)
+    def result_of(self, work: Callable[[float], _Result], peer: str, seconds: float) -> _Result:
+        """The result of some calls in a row, begun again from the first one; each time with what is left of the seconds."""
+        trials = self.trials(seconds)
         while True:
             try:
-                return await work()
+                return work(trials.seconds_left)
             except grpc.RpcError as failure:
-                pause = trials.pause_after(failure)
-                if pause is None:
-                    raise
-                await asyncio.sleep(pause)
-                self._count(trials, pause, 1)
-                again()
+                self.wait(trials, failure, peer)
 
     def _count(self, trials: Trials, pause: float, calls: int) -> None:
-        self.repeated += calls
+        with self._counting:
+            self.repeated += calls
         fields = {"attempt": trials.failures + 1, "calls": calls, "after_ms": round(pause * 1000, 3)}
         log(logging.INFO, "again", fields)
 
@@ -144,6 +138,10 @@ class UnaryCall:
 
     peer: str
     begin: Begin
+
+    def answer(self, seconds: float) -> Response:
+        """The answer to one attempt, or gRPC's error."""
+        return self.begin(seconds).result()
 
 
 def answers(calls: Sequence[UnaryCall], seconds: float, persistence: Persistence) -> list[Response]:

@@ -29,9 +29,8 @@ from parties.identity import Context, peer_name
 from parties.observability.logs import Value, log
 from parties.revocation_list import LARGEST_LIST_BYTES, RevokedCertificates, read_list
 
-Stamp = (
-    tuple[int, int, int] | None
-)  # of a file: when it was written, its size, its inode; None if there is none
+# Of a file: when it was written, its size, its inode; None if there is none.
+Stamp = tuple[int, int, int] | None
 
 
 class Revocations:
@@ -66,9 +65,8 @@ class Revocations:
 
     def _take(self, stamp: Stamp) -> None:
         """A later list in place of the one in use; whatever else the file is now leaves the list as it was."""
-        self._stamp = (
-            stamp  # looked at before it is read: what is written meanwhile is read at the next call
-        )
+        # Looked at before it is read: what is written meanwhile is read at the next call.
+        self._stamp = stamp
         try:
             found = self._read()
         except InvalidParameter:

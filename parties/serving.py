@@ -9,6 +9,8 @@ Checked in tests/integration/test_serving.py, test_tls.py and test_relay.py.
 
 from __future__ import annotations
 
+import asyncio
+import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import grpc
@@ -51,6 +53,22 @@ _SERVER_OPTIONS = (
 
 Register = Callable[[Registry], None]
 Options = Sequence[tuple[str, int | str]]
+
+
+def host_and_port(address: str, who: str, example: int) -> tuple[str, int]:
+    """Where somebody listens, from a text such as 127.0.0.1:7000."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise InvalidParameter(f"{who} listens at an address such as 127.0.0.1:{example}")
+    return host, int(port)
+
+
+def told_to_stop() -> asyncio.Event:
+    """Set as soon as somebody asks this process to end, by SIGINT or SIGTERM."""
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
 
 
 class _Entered:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from compiler import ROOT, compiled
 from google.protobuf import descriptor_pb2
-from grpc_tools import protoc
 
-ROOT = Path(__file__).resolve().parent.parent
-PROTOS = ROOT / "protos"
 PAGE = ROOT / "docs/contract.md"
 MARK = "<!-- What follows is written by protos/generate.py from the comments of the protos. -->\n"
 _MESSAGE, _ENUM, _SERVICE = 4, 5, 6  # the numbers of these lists in a FileDescriptorProto
@@ -35,13 +32,9 @@ def page() -> str:
 
 
 def _described() -> Sequence[descriptor_pb2.FileDescriptorProto]:
-    sources = sorted(str(path.relative_to(PROTOS)) for path in PROTOS.rglob("*.proto"))
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "all.binpb"
-        paths = [f"--proto_path={PROTOS}", f"--proto_path={files('grpc_tools') / '_proto'}"]
-        arguments = ["protoc", *paths, f"--descriptor_set_out={out}", "--include_source_info", *sources]
-        if protoc.main(arguments) != 0:
-            raise SystemExit("protoc failed")
+        compiled(f"--descriptor_set_out={out}", "--include_source_info")
         return descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes()).file
 
 

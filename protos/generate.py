@@ -3,25 +3,17 @@
 import argparse
 import sys
 import tempfile
-from importlib.resources import files
 from pathlib import Path
 
 import document
-from grpc_tools import protoc
+from compiler import ROOT, compiled
 
-ROOT = Path(__file__).resolve().parent.parent
-PROTOS = ROOT / "protos"
 PACKAGE = Path("parties/wire/v1")
 
 
 def generate(into: Path) -> None:
     """Write messages, their types and the service stubs below `into`."""
-    sources = sorted(str(path.relative_to(PROTOS)) for path in PROTOS.rglob("*.proto"))
-    standard = str(files("grpc_tools") / "_proto")
-    arguments = ["protoc", f"--proto_path={PROTOS}", f"--proto_path={standard}"]
-    outputs = [f"--{kind}_out={into}" for kind in ("python", "pyi", "grpc_python")]
-    if protoc.main([*arguments, *outputs, *sources]) != 0:
-        sys.exit("protoc failed")
+    compiled(*(f"--{kind}_out={into}" for kind in ("python", "pyi", "grpc_python")))
 
 
 def generated(below: Path) -> dict[str, str]:

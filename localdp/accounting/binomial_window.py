@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from localdp.accounting.epsilon import Epsilon
 from localdp.randomness.enclosures import exp_enclosure
 
-LARGEST_EPSILON_NATS = (
-    64  # beyond it a lie is rarer than 1e-27: the sum of the epsilons is all there is to say
-)
+# Beyond it a lie is rarer than 1e-27: the sum of the epsilons is all there is to say.
+LARGEST_EPSILON_NATS = 64
 LARGEST_WINDOW = 1 << 18
 _GUARD_BITS = 96
 

@@ -51,6 +51,20 @@ class PrivacyClaim:
         against, honest = "anybody outside the person's own party", "Nobody else has to be honest."
         return cls("local", epsilon, Strength.PURE, against, honest, neighbours=neighbours(by_row=by_row))
 
+    @classmethod
+    def of_shares(
+        cls,
+        epsilon: Epsilon,
+        against: str,
+        honest: str,
+        delta: Fraction = Fraction(0),
+        *,
+        by_row: bool = False,
+    ) -> "PrivacyClaim":
+        """Of shares in a field, each of which is random by itself: whom it holds against depends on the servers."""
+        hidden = neighbours(by_row=by_row)
+        return cls("shared", epsilon, Strength.COMPUTATIONAL, against, honest, delta, hidden)
+
     def statement(self) -> str:
         """The claim in plain words."""
         if self.epsilon is None:

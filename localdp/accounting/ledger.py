@@ -61,9 +61,8 @@ class Charge:
     purpose: str  # the query and the randomizer in words, for the owner of the data
     caller: str = ""  # who asked, by the name in the certificate; empty on loopback
     key: str = ""  # which of the party's keys the coins are derived from
-    kept: frozenset[str] | None = field(
-        default=None, compare=False
-    )  # the keys that it still has; None: all
+    # The keys that it still has; None: all.
+    kept: frozenset[str] | None = field(default=None, compare=False)
     epoch: int = 1  # the party's, in which the request is answered
 
 
@@ -229,7 +228,6 @@ class Accounts:
         return self._requests.get(request) is not None
 
     def spent(self) -> NDArray[np.int64]:
-        """Nanonats spent by each person."""
         return self._spent[: self.people].copy()
 
     def debtors(self, charge: Charge, day: int = 0) -> Debtors | None:
@@ -329,7 +327,6 @@ class MemoryLedger:
 
     @property
     def limit(self) -> Epsilon:
-        """What each person may spend in total."""
         return self._accounts.limit
 
     def charge(self, charge: Charge) -> Receipt:
@@ -345,11 +342,9 @@ class MemoryLedger:
         self._examined(charge)
 
     def spent(self) -> NDArray[np.int64]:
-        """Nanonats spent by each person."""
         return self._accounts.spent()
 
     def was_heard(self, charge: Charge) -> bool:
-        """Whether the caller had all of these reports before, in whatever epoch."""
         return self._accounts.was_heard(charge)
 
     def _examined(self, charge: Charge) -> tuple[Charge, Debtors | None]:

@@ -3,14 +3,15 @@
 Conventions of scikit-learn: `__init__` stores its arguments under their names and does nothing else; `fit` checks them;
 what was learned ends in an underscore; `get_params` and `set_params` speak of the arguments.  Two ways to fit:
 
-    learner.fit(oracle)                       federated data, under any trust model
-    learner.fit(X, y, epsilon=1.0)            arrays at hand: the local model in this process (`quick_start.py`)
+    learner.fit(oracle)        federated data, under any trust model
+    learner.fit(X, y)          arrays or data frames at hand: `model`, `epsilon` and `bounds` are arguments of the learner
 
+Nothing is answered exactly in silence: arrays without a `model` are refused.  `at_hand/` reads them, by public rules.
 After a fit, `cost_` says what was asked, `claim_` what is promised, and `plan_` what error was expected.
 A learner announces its rounds (`in_rounds`) and its plan before it asks, and raises `SignalTooWeak` when what it looks
 for would drown in the noise; `check_signal=False` asks all the same.
 
-Checked for every learner in tests/contract/test_algorithms.py.
+Checked for every learner in tests/contract/test_algorithms.py and tests/contract/test_scikit_learn.py.
 """
 
 from __future__ import annotations
@@ -18,65 +19,130 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Self, TypeGuard
+from typing import TYPE_CHECKING, ClassVar, Self, TypeGuard, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from localdp.accounting.claim import PrivacyClaim
-from localdp.accounting.epsilon import Epsilon
-from localdp.algorithms.quick_start import Bounds, oracle_of_arrays
-from localdp.algorithms.tables import Features
+from localdp.algorithms.at_hand.bounds import Bounds
+from localdp.algorithms.at_hand.reading import ArrayReading, Rules, read_arrays
+from localdp.algorithms.quick_start import oracle_of_records
+from localdp.algorithms.scikit_learn import Nature, not_fitted, tags_of
+from localdp.algorithms.spending import record_departure, record_fit
+from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Records, Schema
 from localdp.domains.columns import ColumnArray
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import Cost, StatisticalQueryOracle
-from localdp.oracles.models import DEFAULT_MODEL, ModelName, model_named
+from localdp.oracles.models import ModelName, model_named
 from localdp.oracles.plans import Plan, require_signal
 from localdp.randomness.source import Floats
 
-TARGET = "target"  # the column of labels that a quick start makes
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
+TARGET = "target"  # the column that y becomes
+OF_ARRAYS = ("epsilon", "model", "bounds", "classes", "target_bounds")  # parameters of a fit of arrays
 
 Measures = Mapping[str, float]
-
-
-class NotFitted(InvalidParameter):
-    """A learner was asked for what it has not learned yet."""
 
 
 class Learner(ABC):
     """An algorithm with parameters, fitted by asking an oracle."""
 
+    epsilon: float | None = None  # of each person in a fit of arrays, in nats
+    model: ModelName | None = None  # the trust model of a fit of arrays
+    bounds: Bounds | None = None  # of the features of arrays
     cost_: Cost
     claim_: PrivacyClaim
     plan_: Plan
-    _predicts_classes = False  # whether labels at hand are classes, or numbers
+    features_: tuple[str, ...]  # the columns that it learns from, where it learns from columns
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    _nature: ClassVar[Nature] = Nature()
+    _reading: ArrayReading | None = None  # how arrays were read; None: it was fitted with an oracle
 
-    def fit(
-        self,
-        oracle: StatisticalQueryOracle | Features,
-        labels: ArrayLike | None = None,
-        *,
-        epsilon: Epsilon | float | None = None,
-        trust: ModelName = DEFAULT_MODEL,
-        bounds: Bounds = (-1.0, 1.0),
-    ) -> Self:
-        """Learn from an oracle, or from a table of features and labels, whose people then spend epsilon each."""
-        if _is_oracle(oracle):
-            if labels is not None or epsilon is not None:
-                raise InvalidParameter("an oracle has its labels and its epsilon already")
-            return self._fitted(oracle)
-        if epsilon is None and model_named(trust).spends:
-            raise InvalidParameter("say what each person may spend: fit(X, y, epsilon=1.0)")
-        made = oracle_of_arrays(oracle, labels, epsilon, trust, bounds, classes=self._predicts_classes)
-        return self._fitted(made)
+    def fit(self, X: StatisticalQueryOracle | Features, y: ArrayLike | None = None) -> Self:  # noqa: N803
+        """Learn from an oracle; or from a table of features at hand and labels, whose people then spend `epsilon` each."""
+        if _is_oracle(X):
+            self._refuse_what_an_oracle_has(y)
+            self._reading = None
+            return self._fitted(X)
+        reading, records = read_arrays(cast(Features, X), y, self._rules())
+        oracle = oracle_of_records(records, self.epsilon, self._model())
+        self._reading = reading
+        return self._fitted(oracle)
+
+    def _refuse_what_an_oracle_has(self, y: ArrayLike | None) -> None:
+        told = [name for name in OF_ARRAYS if getattr(self, name, None) is not None]
+        if told or y is not None:
+            raise InvalidParameter(
+                f"{told[0] if told else 'y'} is for arrays at hand: an oracle has its labels, its epsilon, its model and "
+                "its bounds already"
+            )
+
+    def _model(self) -> ModelName:
+        name = type(self).__name__
+        if "model" not in _arguments(type(self)):
+            raise InvalidParameter(f"{name} is fitted with an oracle, and not with arrays: fit(oracle)")
+        if self.model is None:
+            raise InvalidParameter(
+                f'say who may see the data: {name}(model="local", epsilon=1.0, bounds=(low, high)) trusts nobody, and '
+                f'{name}(model="exact") answers without any privacy'
+            )
+        if self.epsilon is None and model_named(self.model).spends:
+            raise InvalidParameter(
+                f'say what each person may spend: {name}(model="{self.model}", epsilon=1.0)'
+            )
+        return self.model
+
+    def _rules(self) -> Rules:
+        """What is said about arrays before they are looked at."""
+        own = not model_named(self._model()).spends
+        supervised = self._nature.kind in ("classifier", "regressor")
+        return Rules(
+            type(self).__name__,
+            own,
+            self.bounds,
+            self._wanted(),
+            target=getattr(self, "target", None) if supervised else None,
+            classes=getattr(self, "classes", None),
+            target_bounds=getattr(self, "target_bounds", None),
+            nature=self._nature,
+        )
+
+    def _wanted(self) -> Sequence[str] | None:
+        """The columns that it looks at; None: all."""
+        wanted: Sequence[str] | None = getattr(self, "features", None)
+        return wanted
 
     def _fitted(self, oracle: StatisticalQueryOracle) -> Self:
         view = oracle.in_rounds(self._announced(oracle))
-        self._learn(view)
+        try:
+            self._learn(view)
+        finally:
+            if view.cost.rounds:
+                record_fit(oracle.people, view.cost.epsilon_per_person)
         self.cost_, self.claim_ = view.cost, view.claim
+        self._note_features()
         return self
+
+    def _note_features(self) -> None:
+        """Set what scikit-learn looks for: how many features there are, and their names if they have some."""
+        names = getattr(self, "features_", ()) if self._reading is None else self._reading.shown
+        vars(self).pop("feature_names_in_", None)
+        self.n_features_in_ = len(names or ()) if self._reading is None else len(self._reading.names)
+        if names:
+            self.feature_names_in_ = np.array(names, object)
+
+    def _as_fitted(self, X: Features) -> Features:  # noqa: N803
+        """Rows to predict for, as they were read at the fit."""
+        return X if self._reading is None else self._reading.columns(X)
+
+    def _numbers(self, X: Features) -> Floats:  # noqa: N803
+        """The features of rows to predict for, as a matrix of numbers."""
+        return numbers_for_prediction(self._as_fitted(X), self.features_)
 
     @abstractmethod
     def _rounds(self) -> int:
@@ -112,13 +178,27 @@ class Learner(ABC):
             setattr(self, name, value)
         return self
 
+    def __getstate__(self) -> dict[str, object]:
+        """What a copy in another process gets; one that is not fitted yet will spend what no account here can see."""
+        if not hasattr(self, "cost_"):
+            record_departure()
+        return dict(vars(self))
+
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn should know: fits draw noise unless the model is exact."""
+        return tags_of(self._nature, draws=self.model is not None and model_named(self.model).spends)
+
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        defaults = {
+            name: repr(one.default) for name, one in inspect.signature(type(self)).parameters.items()
+        }
+        told = {name: repr(value) for name, value in self.get_params().items()}
+        shown = ", ".join(f"{name}={text}" for name, text in told.items() if text != defaults[name])
         return f"{type(self).__name__}({shown})"
 
     def _require_fitted(self, attribute: str) -> None:
         if not hasattr(self, attribute):
-            raise NotFitted(f"this {type(self).__name__} is not fitted yet: call fit first")
+            raise not_fitted(f"this {type(self).__name__} is not fitted yet: call fit first")
 
     def _require_signal(self, signal: float, error: float, looks_for: str) -> None:
         """Refuse to start when the error that `plan_` expects is not below the signal."""

@@ -31,7 +31,7 @@ def columns_for_prediction(X: Features, names: Sequence[str]) -> dict[str, Colum
     """The named features, each a column with one value for each person."""
     if isinstance(X, Records):
         return {name: X.column(name) for name in names}
-    if _has_names(X):
+    if has_names(X):
         return _by_name(X, names)
     table = np.asarray(X)
     if table.ndim != 2 or table.shape[1] != len(names):
@@ -84,13 +84,18 @@ def _whole(values: ColumnArray, name: str) -> NDArray[np.int64]:
     return whole.astype(np.int64)
 
 
-def _has_names(table: object) -> TypeGuard[Mapping[str, ArrayLike]]:
+def has_names(table: object) -> TypeGuard[Mapping[str, ArrayLike]]:
     """A mapping, or a data frame, which gives its columns by name as well."""
     return isinstance(table, Mapping) or (hasattr(table, "columns") and hasattr(table, "__getitem__"))
 
 
+def names_of(table: Mapping[str, ArrayLike]) -> list[str]:
+    """The names by which a table gives its columns."""
+    return list(table if isinstance(table, Mapping) else getattr(table, "column_names", table.columns))
+
+
 def _by_name(table: Mapping[str, ArrayLike], names: Sequence[str]) -> dict[str, ColumnArray]:
-    known = table if isinstance(table, Mapping) else table.columns
+    known = names_of(table)
     missing = [name for name in names if name not in known]
     if missing:
         raise InvalidParameter(f"{len(missing)} features are missing, the first is {missing[0]!r:.60}")

@@ -121,7 +121,6 @@ class TabledSource:
         return np.array([WORDS[cell] for cell in cells], np.uint64)
 
     def bernoulli(self, threshold: int | Words, count: int) -> Bits:
-        """True with probability exactly threshold / 2**64."""
         checked = checked_thresholds(threshold, count)
         cuts = [checked] * count if isinstance(checked, int) else [int(one) for one in checked]
         places = self._places(count, _WORD_BYTES)
@@ -131,13 +130,11 @@ class TabledSource:
         return np.array(drawn, np.bool_)
 
     def below(self, bound: int, count: int) -> Words:
-        """Exactly uniform integers on 0 .. bound - 1."""
         if bound > MOST_PATHS:
             raise InvalidParameter(f"more than {MOST_PATHS} outcomes cannot be followed")
         return np.array(self._cells(count, bound, range(1, bound)), np.uint64)
 
     def categorical(self, law: IntegerLaw, count: int) -> Integers:
-        """Indices into the law's weights, each with probability exactly weight / total."""
         return np.array(self._cells(count, law.total, law.cumulative[:-1]), np.int64)
 
     def _cells(self, count: int, size: int, cuts: Cuts, width: int = _WORD_BYTES) -> list[int]:

@@ -64,7 +64,6 @@ def exact_audit(randomizer: LocalRandomizer, inputs: Sequence[Input] | None = No
         faults.append("the reports of two people are not independent")
     return Audit(
         subject=randomizer.canonical,
-        method="exact",
         claimed=randomizer.epsilon,
         measured=math.inf if ratio is None else math.log1p(ratio - 1),
         rounded=None if ratio is None else Epsilon.of_ratio(ratio),

@@ -22,9 +22,8 @@ class HistoryAudit:
     measured: float  # the logarithm of the largest ratio, maybe infinite
     rounded: Epsilon | None  # `measured` if it is finite, rounded up to the grid of epsilons
     booked: Epsilon  # by the ledger, in all
-    requests: (
-        int  # that were answered; of memoised randomizers maybe one for each epoch, in place of any number
-    )
+    # That were answered; of memoised randomizers maybe one for each epoch, in place of any number.
+    requests: int
     epochs_share_coins: bool  # whether answers of two epochs are not drawn independently
     any_number: bool = False  # whether the figure holds for any number of requests
 
@@ -52,21 +51,23 @@ class Audit:
     """One randomizer's claim, and what was found.  All epsilons: one report, in nats, replace-one neighbours."""
 
     subject: str  # canonical name of the randomizer
-    method: Literal["exact", "sampled"]
     claimed: Epsilon
-    measured: (
-        float  # exact: the logarithm of the largest ratio, maybe infinite; sampled: a lower bound of it
-    )
+    # Exact: the logarithm of the largest ratio, maybe infinite; sampled: a lower bound of it.
+    measured: float
     rounded: Epsilon | None  # exact and finite: `measured`, rounded up to the grid of epsilons
     pair: tuple[Input, Input]  # the two inputs that are told apart best
     complete: bool  # exact: whether all inputs, and all public seeds, were tried
-    effort: (
-        int  # exact: paths of coins that were followed; sampled: fresh reports about each of the two inputs
-    )
+    # Exact: paths of coins that were followed; sampled: fresh reports about each of the two inputs.
+    effort: int
     confidence: float | None = None  # sampled: that `measured` is no larger than the true epsilon
     faults: tuple[str, ...] = ()  # what else the randomizer states, and does not keep
     notes: tuple[str, ...] = ()
     change: HistoryAudit | None = None  # over two epochs; None: not audited, or too many coins to follow
+
+    @property
+    def method(self) -> Literal["exact", "sampled"]:
+        """How it was measured."""
+        return "exact" if self.confidence is None else "sampled"
 
     @property
     def overspent(self) -> bool:

@@ -68,7 +68,6 @@ def sampled_audit(
         notes = (f"{len(tried)} of {randomizer.inputs:,} inputs", *notes)
     return Audit(
         subject=randomizer.canonical,
-        method="sampled",
         claimed=randomizer.epsilon,
         measured=bound,
         rounded=None,

@@ -43,26 +43,6 @@ class Channel(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MatrixChannel:
-    """Any channel: `matrix[o, i]` is the probability of output o for input i."""
-
-    matrix: Floats
-
-    @property
-    def inputs(self) -> int:
-        """How many inputs there are."""
-        return int(self.matrix.shape[1])
-
-    def forward(self, masses: Floats) -> Floats:
-        """The law of the output, for inputs of this distribution."""
-        return self.matrix @ masses
-
-    def backward(self, weights: Floats) -> Floats:
-        """For each input, the expectation of the weight of its output."""
-        return self.matrix.T @ weights
-
-
 @dataclass(frozen=True, slots=True)
 class WindowChannel:
     """Output o = i .. i + width - 1 of input i has probability `inside`, every other one `outside`."""
@@ -73,7 +53,6 @@ class WindowChannel:
     outside: float
 
     def forward(self, masses: Floats) -> Floats:
-        """The law of the output, for inputs of this distribution."""
         running = np.concatenate([[0.0], np.cumsum(masses)])
         output = np.arange(self.inputs + self.width - 1)
         newest, oldest = np.minimum(output + 1, self.inputs), np.maximum(output - self.width + 1, 0)
@@ -81,7 +60,6 @@ class WindowChannel:
         return self._mixture(within, running[-1])
 
     def backward(self, weights: Floats) -> Floats:
-        """For each input, the expectation of the weight of its output."""
         running = np.concatenate([[0.0], np.cumsum(weights)])
         return self._mixture(running[self.width :] - running[: self.inputs], running[-1])
 

@@ -17,9 +17,8 @@ from localdp.errors import InvalidParameter
 from localdp.randomness.source import Floats, Numbers
 
 Counts = NDArray[np.int64]
-_LEAST_SHRINKING = (
-    0.9  # A round that leaves more of the blocks than this is not worth its passes over them.
-)
+# A round that leaves more of the blocks than this is not worth its passes over them.
+_LEAST_SHRINKING = 0.9
 
 
 def isotonic(values: Numbers, weights: Numbers | None = None) -> Floats:

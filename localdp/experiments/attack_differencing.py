@@ -89,7 +89,11 @@ def share_servers(
     return InProcessShareServers([party_of(records, source, policy)], servers)
 
 
-MODELS: dict[str, Make] = {"exact": exact, "curator": curator, "share servers": shares}
+MODELS: dict[str, Make] = {
+    ExactOracle.model: exact,
+    CuratorOracle.model: curator,
+    "share servers": shares,
+}
 
 
 def count_trial(make: Make, epsilon: str, source: RandomSource) -> float:

@@ -78,16 +78,6 @@ def within_one(count: int, source: RandomSource) -> Floats:
     return source.below(2 * _GRID + 1, count).astype(np.float64) / _GRID - 1
 
 
-def whole_within_one(count: int, source: RandomSource) -> Floats:
-    """-1, 0 or 1: a larger error on average, and sums that tie more often."""
-    return source.below(3, count).astype(np.float64) - 1
-
-
-def plus_or_minus_one(count: int, source: RandomSource) -> Floats:
-    """-1 or 1: always as wrong as the bound allows."""
-    return 2 * source.below(2, count).astype(np.float64) - 1
-
-
 def garbage_trial(
     solver: Solver,
     people: int,
@@ -185,7 +175,7 @@ def _garbage(tried: Range) -> tuple[Panel, ...]:
 
 
 def _oracles(tried: Range) -> Panel:
-    makers: dict[str, OracleOf] = {"curator": curator, "local reports": local}
+    makers: dict[str, OracleOf] = {CuratorOracle.model: curator, "local reports": local}
     points = [
         tried.point(
             name,
@@ -207,7 +197,7 @@ def answer_deviation(name: str, epsilon: float) -> float:
     each = epsilon / QUERIES
     return (
         1 / (math.sqrt(2) * math.sinh(each / 2))
-        if name == "curator"
+        if name == CuratorOracle.model
         else math.sqrt(PEOPLE) / (2 * math.sinh(each / 2))
     )
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from localdp.errors import InvalidParameter
-from localdp.experiments.keyring import Keyring
 from localdp.experiments.panels import Point
+from localdp.randomness.keyring import Keyring
 from localdp.randomness.source import RandomSource
 
 MOST_TRIALS = 10_000

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.claim import PrivacyClaim
-from localdp.algorithms.definition import Learner, Measures, measures_of_errors
+from localdp.algorithms.definition import OF_ARRAYS, Learner, Measures, measures_of_errors
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.experiments.outlook import Outlook, outlook_of
@@ -128,7 +128,6 @@ class QueryTask:
         return Measured(measures, oracle.cost, oracle.claim, told.reports)
 
     def to_data(self) -> dict[str, Any]:
-        """As an experiment's file says it."""
         return {"query": self.text}
 
     def _answer(self, oracle: StatisticalQueryOracle) -> Answer | VectorAnswer:
@@ -248,7 +247,8 @@ def learner_named(name: str) -> type[Learner]:
 
 def parameters_of(kind: type[Learner]) -> tuple[str, ...]:
     """The parameters that a file may give."""
-    return tuple(name for name in inspect.signature(kind).parameters if name not in _OBJECTS)
+    others = _OBJECTS | set(OF_ARRAYS)  # an experiment has records, whose oracle it makes itself
+    return tuple(name for name in inspect.signature(kind).parameters if name not in others)
 
 
 def _needed(kind: type[Learner]) -> list[str]:

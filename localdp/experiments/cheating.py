@@ -17,7 +17,7 @@ Checked in tests/unit/experiments/test_cheating.py.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, cast, get_args
@@ -27,6 +27,7 @@ import numpy as np
 from localdp.cohorts import Asked, Cohort
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
 from localdp.domains.columns import ColumnArray
+from localdp.domains.dealing import joined
 from localdp.errors import InvalidParameter
 from localdp.oracles.models import model_named
 from localdp.party.party import Draw, Party, Request, Shares
@@ -58,13 +59,6 @@ def loud_record(records: Records, query: Query | None = None) -> Records:
     some = records.slice(0, min(records.people, _SEARCHED))
     tried = joined([ends, some])
     return tried.take([int(np.argmax(_loudness(query, tried)))])
-
-
-def joined(parts: Sequence[Records]) -> Records:
-    """The people of all parts, in order."""
-    names = parts[0].schema.names
-    columns = {name: np.concatenate([part.column(name) for part in parts]) for name in names}
-    return Records.from_columns(parts[0].schema, columns)
 
 
 def all_alike(record: Records, people: int) -> Records:

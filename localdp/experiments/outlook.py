@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from localdp.oracles.around import OracleAround
 from localdp.oracles.definition import Answer, Cost, StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.plans import Plan
+from localdp.oracles.wrapping import OracleAround
 from localdp.queries.asked import Asked, AskedVector
 
 

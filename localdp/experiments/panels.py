@@ -59,9 +59,8 @@ class Panel:
     measure: str  # the vertical axis
     points: tuple[Point, ...]
     predicted: str = "predicted"  # what the dashed lines are
-    names: Mapping[str, str] = field(
-        default_factory=dict
-    )  # of series in a legend, where they have longer ones
+    # Of series in a legend, where they have longer ones.
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def fraction(self) -> bool:

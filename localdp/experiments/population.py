@@ -1,13 +1,14 @@
 """A made-up population, for demonstrations: nobody's records, so that everything about them may be shown."""
 
-from itertools import pairwise
-
 import numpy as np
 
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
+from localdp.domains.dealing import dealt
 from localdp.errors import InvalidParameter
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource
+
+__all__ = ["MOST_PEOPLE", "REGIONS", "SCHEMA", "dealt", "made_up_people"]
 
 MOST_PEOPLE = 10**8  # that fit into this machine
 REGIONS = ("north", "east", "south", "west")
@@ -36,11 +37,3 @@ def made_up_people(people: int, source: RandomSource | None = None) -> Records:
             "bmi": 18.0 + source.below(2201, people).astype(np.float64) / 100.0,
         },
     )
-
-
-def dealt(records: Records, parties: int) -> list[Records]:
-    """The people dealt out to parties, in order, as evenly as possible."""
-    if not 1 <= parties <= records.people:
-        raise InvalidParameter("there must be at least one party, and one person for each")
-    bounds = [records.people * number // parties for number in range(parties + 1)]
-    return [records.slice(start, stop) for start, stop in pairwise(bounds)]

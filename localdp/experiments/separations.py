@@ -30,7 +30,6 @@ from localdp.algorithms.parity.masked import (
     OneRoundMaskedParityLearner,
 )
 from localdp.domains import BitDomain, Records, Schema
-from localdp.experiments.keyring import Keyring
 from localdp.experiments.panels import Demonstration, Panel, Point
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
@@ -39,6 +38,7 @@ from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
 from localdp.party.party import Party
 from localdp.randomizers.marginals import parity_masks
+from localdp.randomness.keyring import Keyring
 from localdp.randomness.source import RandomSource, uniform_bytes
 
 Bits = NDArray[np.bool_]
@@ -78,7 +78,7 @@ class Lab:
 
     def curator(self, records: Records, purpose: str) -> CuratorOracle:
         """The records in the hands of a curator."""
-        return CuratorOracle(records, self.epsilon, self.keyring.source("curator", purpose))
+        return CuratorOracle(records, self.epsilon, self.keyring.source(CuratorOracle.model, purpose))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Separation:
         """What the trials brought."""
         points = tuple(self._point(tried, outcomes[tried]) for tried in self.tried)
         panel = Panel(f"epsilon = {epsilon}", self.parameter, self.measure, points)
-        curator = any(tried.series.startswith("curator") for tried in self.tried)
+        curator = any(tried.series.startswith(CuratorOracle.model) for tried in self.tried)
         claims = [PrivacyClaim.of_local(epsilon), *([PrivacyClaim.of_curator(epsilon)] if curator else [])]
         return Demonstration(self.name, self.title, (panel,), self.notes, epsilon, tuple(claims))
 
@@ -114,7 +114,7 @@ def parity(
     curator = "curator, exponential mechanism"
     tried = []
     for dimension in dimensions:
-        tried.append(Tried("local", dimension, people, _local_parity(people, dimension)))
+        tried.append(Tried(LocalOracle.model, dimension, people, _local_parity(people, dimension)))
         tried.append(Tried(curator, dimension, curator_people, _curator_parity(curator_people, dimension)))
     return Separation(
         "parity",
@@ -173,7 +173,7 @@ def conjunctions(people: int = 100_000, dimensions: Iterable[int] = (6, 8, 10, 1
     tried = [
         Tried(series, dimension, people, _conjunctions(make, people, dimension))
         for dimension in dimensions
-        for series, make in (("local", Lab.local), ("curator", Lab.curator))
+        for series, make in ((LocalOracle.model, Lab.local), (CuratorOracle.model, Lab.curator))
     ]
     return Separation(
         "conjunctions",

@@ -25,7 +25,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomness.rounded_gaussian import RoundedGaussian
@@ -75,7 +75,6 @@ class TrustedCurator:
     source: RandomSource
 
     def noisy_sums(self, rows: Rows, sensitivity: int, epsilon: Epsilon) -> Integers:
-        """The sums of the columns, each with discrete Laplace noise."""
         return self.released(_sums(rows), sensitivity, epsilon)
 
     def released(self, sums: Integers, sensitivity: int, epsilon: Epsilon) -> Integers:
@@ -83,7 +82,6 @@ class TrustedCurator:
         return sums + central_law(epsilon, sensitivity).sample(self.source, len(sums))
 
     def gaussian_sums(self, rows: Rows, variance: int) -> Integers:
-        """The sums of the columns, each with rounded Gaussian noise."""
         sums = _sums(rows)
         return sums + RoundedGaussian(variance).sample(self.source, len(sums))
 
@@ -130,7 +128,7 @@ class SharesInProcess:
     def claim(self, epsilon: Epsilon, delta: Fraction = _NO_DELTA) -> PrivacyClaim:
         """Computational, and dependent on the servers as the plan says."""
         against, honest = promise(self.plan, self.servers)
-        return PrivacyClaim("shared", epsilon, Strength.COMPUTATIONAL, against, honest, delta)
+        return PrivacyClaim.of_shares(epsilon, against, honest, delta)
 
     def _gaussian(self, variance: int) -> RoundedGaussian:
         if self.plan.server_shape(self.servers) != 1:

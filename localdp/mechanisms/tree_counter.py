@@ -105,9 +105,8 @@ class RunningTree:
     counter: TreeCounter
     step: int = 0
     _open: dict[int, int] = field(default_factory=dict)  # by level
-    _closed: dict[int, int] = field(
-        default_factory=dict
-    )  # by level: those of the binary digits of the step
+    # By level: those of the binary digits of the step.
+    _closed: dict[int, int] = field(default_factory=dict)
 
     def update(self, values: Numbers) -> int:
         """Take the values of the events of the next step, and release the noisy sum of all so far."""

@@ -24,10 +24,10 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
-from localdp.oracles.around import OracleAround
 from localdp.oracles.definition import Answer, VectorAnswer
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.plans import Plan, PlannedQuery
+from localdp.oracles.wrapping import OracleAround
 from localdp.queries.asked import Asked, AskedVector, checked_plan
 from localdp.queries.encoded import entries_of
 from localdp.randomizers.definition import Floats

@@ -42,21 +42,6 @@ def local_lower_bound(epsilon: float, people: int) -> float:
     return _half_normal_mean(people) / (2.0 * math.cosh(_checked(epsilon) / 2.0))
 
 
-def randomized_response_error_exact(epsilon: float, people: int) -> float:
-    """E|error| of randomized response when all n bits are equal, exactly.
-
-    De Moivre (1730): E|B - np| = 2 v (1-p) P[B = v] for B binomial(n, p) and v = floor(np) + 1.  For other
-    counts only terms of lower order change.
-    """
-    n, keep = _counted(people), 1.0 / (1.0 + math.exp(-_checked(epsilon)))
-    flip = keep * math.exp(-epsilon)
-    v = min(math.floor(n * keep) + 1, n)
-    log_choose = math.lgamma(n + 1) - math.lgamma(v + 1) - math.lgamma(n - v + 1)
-    log_mass = log_choose + v * math.log1p(-flip) + (n - v) * math.log(flip)
-    deviation = 2.0 * v * flip * math.exp(log_mass)
-    return deviation / math.tanh(epsilon / 2.0)
-
-
 def shuffled_local_epsilon(epsilon: Epsilon, delta: Fraction, people: int) -> Epsilon:
     """eps0 of one bit: the largest that mixing so many turns into (epsilon, delta), by the exact binary accounting.
 
@@ -91,11 +76,6 @@ def each_server_error(epsilon: float, servers: int) -> float:
         following = ((2 * j + 1) * (1.0 + squared) / 2.0 * current - j * squared * previous) / (j + 1)
         previous, current = current, following
     return total * curator_error(epsilon)
-
-
-def divided_error(epsilon: float) -> float:
-    """E|error| when the servers divide one discrete Laplace noise among them, none held back (t = 0)."""
-    return curator_error(epsilon)
 
 
 def _half_normal_mean(people: int) -> float:

@@ -21,10 +21,11 @@ from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger
 from localdp.cohorts import Cohort
-from localdp.domains import Records, Schema
+from localdp.domains import Records
 from localdp.framing import digest
 from localdp.mechanisms.adder import TrustedCurator
-from localdp.oracles.definition import Account, Answer, Cost, GridNoise, Rounds, VectorAnswer
+from localdp.oracles.base import ModelOracle
+from localdp.oracles.definition import Answer, GridNoise, VectorAnswer
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
 from localdp.queries.encoded import Query, encoded_sums, encoding_of, entries_of, means_of, unit_of
@@ -35,8 +36,10 @@ from localdp.sharing.noise_plans import central_law
 from localdp.sharing.summed_noise import SummedNoise
 
 
-class CuratorOracle:
+class CuratorOracle(ModelOracle):
     """Answers with the discrete Laplace mechanism, on behalf of people who trust it with their records."""
+
+    model = "curator"
 
     def __init__(
         self,
@@ -48,27 +51,10 @@ class CuratorOracle:
         ledger: Ledger | None = None,
     ) -> None:
         """Spend `epsilon` per person in each round, and `budget` (one round's worth if not given) in total."""
+        super().__init__(records.schema, records.people, Epsilon.requested(epsilon))
         self._records = records
-        self._epsilon = Epsilon.requested(epsilon)
         self._curator = TrustedCurator(source)
         self._ledger = ledger or MemoryLedger(records.people, budget or epsilon)
-        self._rounds = Rounds()
-        self._account = Account()
-
-    @property
-    def schema(self) -> Schema:
-        """What queries may be about."""
-        return self._records.schema
-
-    @property
-    def people(self) -> int:
-        """How many people the answers are about."""
-        return self._records.people
-
-    @property
-    def cost(self) -> Cost:
-        """What the answers have cost so far, those of views included."""
-        return self._account.cost
 
     @property
     def claim(self) -> PrivacyClaim:
@@ -94,7 +80,7 @@ class CuratorOracle:
         checked = checked_plan(queries, self.schema)
         part = self._part(len(checked))
         rows = [planned_sum(query, part, self.people) for query in checked]
-        return Plan("curator", tuple(rows), self.people, self._epsilon)
+        return Plan(self.model, tuple(rows), self.people, self._epsilon)
 
     def in_rounds(self, rounds: int) -> CuratorOracle:
         """A view that spends a part of epsilon in each round, from the same budget."""
@@ -102,11 +88,7 @@ class CuratorOracle:
         view = CuratorOracle(
             self._records, self._epsilon.divided_by(rounds), self._curator.source, ledger=self._ledger
         )
-        view._rounds, view._account = counted, Account(self._account)
-        return view
-
-    def _part(self, queries: int) -> Epsilon:
-        return Epsilon.requested(self._epsilon.divided_by(queries))
+        return view._as_view(self, counted)
 
     def _begin(self, queries: Sequence[Query]) -> None:
         """Charge for a round before anything is drawn."""

@@ -213,7 +213,7 @@ class Account:
             self._parent.carry(moved)
 
 
-class Rounds:
+class RoundCount:
     """How many rounds a view has, and how many were asked."""
 
     def __init__(self, total: int | None = None) -> None:
@@ -223,9 +223,9 @@ class Rounds:
         self.total = total
         self.asked = 0
 
-    def within(self, rounds: int) -> Rounds:
+    def within(self, rounds: int) -> RoundCount:
         """The rounds of a view: of a view of a view they are one round of it."""
-        inner = Rounds(rounds)
+        inner = RoundCount(rounds)
         if self.total is not None:
             self.begin()
         return inner

@@ -8,8 +8,9 @@ import numpy as np
 
 from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
-from localdp.domains import Records, Schema
-from localdp.oracles.definition import Account, Answer, Cost, Rounds, VectorAnswer
+from localdp.domains import Records
+from localdp.oracles.base import ModelOracle
+from localdp.oracles.definition import Answer, VectorAnswer
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
 from localdp.queries.encoded import GRID, blocks, encoded_sums, encoding_of, entries_of, means_of
@@ -35,35 +36,20 @@ def vector_moments(query: VectorQuery, records: Records) -> tuple[Floats, Floats
     return first / records.people, second / records.people
 
 
-class ExactOracle:
+class ExactOracle(ModelOracle):
     """Answers from the records, without noise."""
 
+    model = "exact"
+
     def __init__(self, records: Records) -> None:
+        super().__init__(records.schema, records.people, Epsilon(0))
         self._records = records
-        self._rounds = Rounds()
-        self._account = Account()
-
-    @property
-    def schema(self) -> Schema:
-        """What queries may be about."""
-        return self._records.schema
-
-    @property
-    def people(self) -> int:
-        """How many people the answers are about."""
-        return self._records.people
-
-    @property
-    def cost(self) -> Cost:
-        """What the answers have cost so far, those of views included."""
-        return self._account.cost
 
     @property
     def claim(self) -> PrivacyClaim:
         """None at all."""
-        return PrivacyClaim(
-            "exact", None, Strength.NONE, "anybody", "Whoever asks learns the records' true answers."
-        )
+        honest = "Whoever asks learns the records' true answers."
+        return PrivacyClaim(self.model, None, Strength.NONE, "anybody", honest)
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, exactly."""
@@ -83,13 +69,11 @@ class ExactOracle:
         rows = [
             PlannedQuery(query.text, entries_of(query), "the truth", self.people, 0.0) for query in checked
         ]
-        return Plan("exact", tuple(rows), self.people, Epsilon(0))
+        return Plan(self.model, tuple(rows), self.people, self._epsilon)
 
     def in_rounds(self, rounds: int) -> ExactOracle:
         """The truth as often as it is asked for, within the rounds."""
-        view = ExactOracle(self._records)
-        view._rounds, view._account = self._rounds.within(rounds), Account(self._account)
-        return view
+        return ExactOracle(self._records)._as_view(self, self._rounds.within(rounds))
 
     def _begin(self, queries: int) -> None:
         self._rounds.begin()

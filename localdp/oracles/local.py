@@ -18,9 +18,9 @@ from typing import Literal
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import LARGEST_SPLIT, SEED_BYTES, Cohort, Split
-from localdp.domains import Schema
 from localdp.errors import InvalidParameter
-from localdp.oracles.definition import Account, Answer, Cost, Rounds, VectorAnswer
+from localdp.oracles.base import ModelOracle
+from localdp.oracles.definition import Answer, RoundCount, VectorAnswer
 from localdp.oracles.lr import LROracle, TallyOracle, tally_of
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.oracles.slots import (
@@ -41,7 +41,7 @@ from localdp.randomness.source import RandomSource, uniform_bytes
 Divided = Literal["people", "epsilon"]
 
 
-class LocalOracle:
+class LocalOracle(ModelOracle):
     """Asks the parties through an LR oracle, one report from each person and round."""
 
     model = "local"
@@ -59,38 +59,20 @@ class LocalOracle:
 
         `divide` says what the queries of a round share: the people, or, much worse, everybody's epsilon.
         """
-        self._reports = reports
-        self._epsilon = Epsilon.requested(epsilon)
-        self._source = source
         self._cohort = cohort or Cohort(0, reports.people)
+        people = self._cohort.stop - self._cohort.start
+        super().__init__(reports.schema, people, Epsilon.requested(epsilon))
+        self._reports = reports
+        self._source = source
         if divide not in ("people", "epsilon"):
             raise InvalidParameter("the queries of a round divide people or epsilon among them")
         if self._cohort.split is not None:
             raise InvalidParameter("the cohort of an oracle is a range of people")
         self._divide: Divided = divide
-        self._rounds = Rounds()
         self._seed = b""  # of the partition into rounds
-        self._within = (
-            1,
-            0,
-        )  # of a view within a round of a view: how many rounds there were, and which one this is
+        # Of a view within a round of a view: how many rounds there were, and which one this is.
+        self._within = (1, 0)
         self._parent: LocalOracle | None = None
-        self._account = Account()
-
-    @property
-    def schema(self) -> Schema:
-        """What queries may be about."""
-        return self._reports.schema
-
-    @property
-    def people(self) -> int:
-        """How many people the answers are about."""
-        return self._cohort.stop - self._cohort.start
-
-    @property
-    def cost(self) -> Cost:
-        """What the answers have cost so far, those of views included."""
-        return self._account.cost
 
     @property
     def claim(self) -> PrivacyClaim:
@@ -138,8 +120,8 @@ class LocalOracle:
 
         A view of a view takes one of its rounds, and divides the people of that round.
         """
-        view = self._copied()
-        view._rounds, view._parent, view._account = Rounds(rounds), self, Account(self._account)
+        view = self._copied()._as_view(self, RoundCount(rounds))
+        view._parent = self
         if self._rounds.total is None:
             view._seed = uniform_bytes(self._source, SEED_BYTES)
         else:
@@ -152,8 +134,7 @@ class LocalOracle:
 
     def _each(self, queries: Sequence[Query]) -> Epsilon:
         """What one report may cost."""
-        whole = self._divide == "people"
-        return self._epsilon if whole else Epsilon.requested(self._epsilon.divided_by(len(queries)))
+        return self._epsilon if self._divide == "people" else self._part(len(queries))
 
     def _expected(self, slots: int) -> int:
         """How many people would answer one of so many slots of a round."""

@@ -134,27 +134,22 @@ class InProcessLROracle:
 
     @property
     def contributors(self) -> tuple[Contributor, ...]:
-        """The parties, in order, and how many people each speaks for."""
         return tuple(Contributor(party.name, party.people) for party in self.parties)
 
     @property
     def by_content(self) -> tuple[str, ...]:
-        """The parties that give the same question the same report, under whatever identifier."""
         return tuple(party.name for party in self.parties if party.policy.by_content)
 
     @property
     def schema(self) -> Schema:
-        """What the parties' records consist of."""
         return self.parties[0].records.schema
 
     @property
     def people(self) -> int:
-        """How many people there are, over all parties."""
         return sum(party.people for party in self.parties)
 
     @property
     def by_row(self) -> bool:
-        """Whether what is numbered is rows, somewhere, of which one person may own several."""
         return any(party.by_row for party in self.parties)
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:

@@ -42,9 +42,8 @@ class Parties:
 
     lr: LROracle | None = None  # their reports
     share_servers: ShareServers | None = None
-    mixer: Mixer | None = (
-        None  # a shuffler of its own; None: of simulated parties this process is the shuffler
-    )
+    # A shuffler of its own; None: of simulated parties this process is the shuffler.
+    mixer: Mixer | None = None
     records: Records | None = None  # of everybody, where they are at hand: in a simulation
     curator: Ledger | None = None  # what people have spent with the curator
     honest: int | None = None  # people whose reports hide others behind a shuffler; None: everybody's do

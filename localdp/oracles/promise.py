@@ -43,9 +43,8 @@ class Promise:
     epsilon: Epsilon
     delta: Fraction = DEFAULT_DELTA
     colluding: int = 0  # parties that may tell the aggregator what they sent
-    requests: int = (
-        DEFAULT_REQUESTS  # what all of them may cost a person together, in multiples of (epsilon, delta)
-    )
+    # What all of them may cost a person together, in multiples of (epsilon, delta).
+    requests: int = DEFAULT_REQUESTS
     minimum_cohort: int = DEFAULT_MINIMUM_COHORT  # people of a request, without those of colluding parties
 
     def __post_init__(self) -> None:

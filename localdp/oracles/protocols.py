@@ -43,10 +43,8 @@ def run_shared_count(
 ) -> int:
     """Each person splits their bit into shares; each server adds up its shares and adds noise (section 9.3)."""
     noise = ServerNoise(plan, epsilon, sensitivity=1, servers=servers)
-    shares = additive.split(
-        bits.astype("int64"), servers, source
-    )  # at the parties, each with its own coins
-    released = [
-        field.total(held) + int(noise.draw(source, 1)[0]) for held in shares
-    ]  # at the servers, each with its own coins
+    # At the parties, each with its own coins.
+    shares = additive.split(bits.astype("int64"), servers, source)
+    # At the servers, each with its own coins.
+    released = [field.total(held) + int(noise.draw(source, 1)[0]) for held in shares]
     return additive.combine(released)  # at the collector

@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from localdp.errors import InvalidParameter, QueryRefused
-from localdp.oracles.around import OracleAround
 from localdp.oracles.definition import Answer, GridNoise, StatisticalQueryOracle, VectorAnswer
+from localdp.oracles.wrapping import OracleAround
 from localdp.queries.asked import Asked, AskedVector, checked_round, checked_vectors
 from localdp.sharing.summed_noise import SummedNoise
 

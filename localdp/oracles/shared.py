@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from localdp.accounting.claim import PrivacyClaim, Strength, neighbours
+from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
@@ -22,9 +22,10 @@ from localdp.errors import (
     LocalDpError,
     TooFewReports,
 )
+from localdp.oracles.base import ModelOracle
 from localdp.oracles.collecting import PASSING, RoundOfCollections, ShareServers, Sums, given_up
 from localdp.oracles.curator import planned_sum, sum_answer, sums_answer
-from localdp.oracles.definition import Account, Answer, Cost, Rounds, VectorAnswer
+from localdp.oracles.definition import Answer, VectorAnswer
 from localdp.oracles.lr import cohorts_by_party, refusals_of, require_granted
 from localdp.oracles.plans import Plan
 from localdp.party.party import Party
@@ -85,7 +86,6 @@ class InProcessShareServers:
 
     @property
     def schema(self) -> Schema:
-        """What the parties' records consist of."""
         return self._parties[0].records.schema
 
     @property
@@ -95,7 +95,6 @@ class InProcessShareServers:
 
     @property
     def by_row(self) -> bool:
-        """Whether what is numbered is rows, somewhere, of which one person may own several."""
         return any(party.by_row for party in self._parties)
 
     @property
@@ -129,7 +128,6 @@ class InProcessShareServers:
         return agree(self._servers[0], self._servers[1:], collection)
 
     def holdings(self, collection: Collection) -> list[Holding]:
-        """What each server counts."""
         return [server.holding(collection.digest) for server in self._servers]
 
     def release(
@@ -149,8 +147,10 @@ def binding_of(servers: Sequence[ShareServer], collection_id: bytes) -> Binding:
     )
 
 
-class SharedOracle:
+class SharedOracle(ModelOracle):
     """Answers with the error of a curator that nobody has to trust."""
+
+    model = "shared"
 
     def __init__(
         self,
@@ -164,41 +164,24 @@ class SharedOracle:
         cohort: Cohort | None = None,
     ) -> None:
         """Spend `epsilon` per person and round; `source` only makes collection identifiers."""
+        self._cohort = cohort or Cohort(0, sum(party.people for party in servers.contributors))
+        people = self._cohort.stop - self._cohort.start
+        super().__init__(servers.schema, people, Epsilon.requested(epsilon))
         self._servers = servers
-        self._epsilon = Epsilon.requested(epsilon)
         self._source = source
         self._plan = plan
         self._minimum_batch = minimum_batch
         self._tier = tier
-        self._cohort = cohort or Cohort(0, sum(party.people for party in servers.contributors))
-        self._rounds = Rounds()
-        self._account = Account()
         self._broken: dict[
             _Asked, RoundOfCollections
         ] = {}  # rounds that broke off when somebody may have paid
 
     @property
-    def schema(self) -> Schema:
-        """What queries may be about."""
-        return self._servers.schema
-
-    @property
-    def people(self) -> int:
-        """How many people the answers are about."""
-        return self._cohort.stop - self._cohort.start
-
-    @property
-    def cost(self) -> Cost:
-        """What the answers have cost so far, those of views included."""
-        return self._account.cost
-
-    @property
     def claim(self) -> PrivacyClaim:
         """Computational, and dependent on the servers as the plan says."""
         against, honest = promise(self._plan, len(self._servers.servers))
-        trust = f"{honest} {_LIES[self._tier]}"
-        spent, hidden = self.cost.epsilon_per_person, neighbours(by_row=self._servers.by_row)
-        return PrivacyClaim("shared", spent, Strength.COMPUTATIONAL, against, trust, neighbours=hidden)
+        trust, spent = f"{honest} {_LIES[self._tier]}", self.cost.epsilon_per_person
+        return PrivacyClaim.of_shares(spent, against, trust, by_row=self._servers.by_row)
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, each from a collection with its share of the round's epsilon."""
@@ -228,7 +211,7 @@ class SharedOracle:
         require_batch(self._minimum_batch, self._cohort.size())
         part = self._part(len(checked))
         rows = [planned_sum(query, part, self.people, self._noise_factor(query, part)) for query in checked]
-        return Plan("shared", tuple(rows), self.people, self._epsilon)
+        return Plan(self.model, tuple(rows), self.people, self._epsilon)
 
     def in_rounds(self, rounds: int) -> SharedOracle:
         """A view that spends a part of epsilon in each round."""
@@ -242,11 +225,7 @@ class SharedOracle:
             tier=self._tier,
             cohort=self._cohort,
         )
-        view._rounds, view._account = counted, Account(self._account)
-        return view
-
-    def _part(self, queries: int) -> Epsilon:
-        return Epsilon.requested(self._epsilon.divided_by(queries))
+        return view._as_view(self, counted)
 
     def _noise_factor(self, query: Query, epsilon: Epsilon) -> float:
         """The variance of the servers' noise, in units of the curator's."""
@@ -281,9 +260,8 @@ class SharedOracle:
         begun = RoundOfCollections(self._servers, made, self._cohort)
         begun.open()
         self._rounds.begin()
-        self._account.book(
-            len(queries), self._epsilon, 0
-        )  # whoever contributes pays, wherever it breaks off
+        # Whoever contributes pays, wherever it breaks off.
+        self._account.book(len(queries), self._epsilon, 0)
         return begun
 
     def _collection(self, query: Query, epsilon: Epsilon) -> Collection:

@@ -36,10 +36,10 @@ from localdp.accounting.promised import MemoryPromiseLedger, Outlay, PromiseLedg
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, LocalDpError, PolicyRefused, TooFewReports, UnknownIndex
 from localdp.framing import digest
-from localdp.oracles.around import ReportsAround
 from localdp.oracles.lr import LROracle, cohorts_by_party
 from localdp.oracles.mixing import mixed_reports
 from localdp.oracles.promise import DEFAULT_DELTA, SMALLEST_DELTA, Promise
+from localdp.oracles.wrapping import ReportsAround
 from localdp.party.party import Request
 from localdp.randomizers.definition import Reports
 from localdp.randomness.keys import KEY_BYTES, derive_key
@@ -113,7 +113,6 @@ class Shuffler(ReportsAround):
 
     @property
     def hiding(self) -> int:
-        """How many people there are whose reports the aggregator cannot have been told."""
         return (
             self.people
             if self.promise is None

@@ -20,7 +20,7 @@ from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault
 
 
-class Secrets(Protocol):
+class RoleSecrets(Protocol):
     """Whoever plays all roles of a simulation, and has a secret for each."""
 
     def party(self, number: int) -> bytes:
@@ -44,7 +44,7 @@ def server_name(number: int) -> str:
 
 def simulated_parties(
     records: Sequence[Records],
-    secrets: Secrets,
+    secrets: RoleSecrets,
     budget: Epsilon,
     largest: Epsilon | None = None,
     *,
@@ -65,7 +65,7 @@ def simulated_parties(
     ]
 
 
-def simulated_servers(count: int, secrets: Secrets) -> list[ShareServer]:
+def simulated_servers(count: int, secrets: RoleSecrets) -> list[ShareServer]:
     """So many share servers."""
     return [
         ShareServer(server_name(number), MemoryVault(secrets.server(number))) for number in range(count)

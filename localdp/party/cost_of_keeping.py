@@ -24,9 +24,8 @@ _BIT_SECONDS = 1.25e-9  # written, and as much that was dropped overwritten
 
 def reports_work(randomizer: LocalRandomizer) -> Work:
     """Keeping the reports of a part, or sending what was kept."""
-    return _work(
-        randomizer.report_bits, randomizer.report_bits
-    )  # as an array, some take a byte for each bit
+    # As an array, some take a byte for each bit.
+    return _work(randomizer.report_bits, randomizer.report_bits)
 
 
 def inputs_work(encoding: Encoding) -> Work:

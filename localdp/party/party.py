@@ -141,9 +141,8 @@ class Party:
         self.name = name
         self.ledger = ledger
         self.policy = policy or Policy(largest_epsilon=ledger.limit)
-        self.require_kept: Callable[[bytes, int], None] = lambda name, epoch: (
-            None
-        )  # refuses what is not repeated
+        # Refuses what is not repeated.
+        self.require_kept: Callable[[bytes, int], None] = lambda name, epoch: None
         self._secrets = secret if isinstance(secret, Secrets) else Secrets.of(secret)
         self.enter(Epoch.first(records, ownership))
 

@@ -19,18 +19,16 @@ class Policy:
     """The owner's rules."""
 
     largest_epsilon: Epsilon = Epsilon.requested(1)  # of one request, per person
-    smallest_epsilon: Epsilon = Epsilon(
-        1
-    )  # of one request: what costs next to nothing could be asked for ever
+    # Of one request: what costs next to nothing could be asked for ever.
+    smallest_epsilon: Epsilon = Epsilon(1)
     shuffler: str | None = None  # whose requests, mixed with other people's, may cost more than others
     largest_epsilon_shuffled: Epsilon | None = None  # of one report there, before it is mixed
     minimum_cohort: int = 1  # people in one request
     minimum_batch: int = 2  # reports in one collection by share servers
     columns: frozenset[str] | None = None  # what may be asked about; None: everything
     aggregators: frozenset[str] | None = None  # who may ask, by the name in the certificate; None: anybody
-    by_content: bool = (
-        False  # the same question has the same report, whoever asks it and under whatever identifier
-    )
+    # The same question has the same report, whoever asks it and under whatever identifier.
+    by_content: bool = False
     colluding_servers: int = 0  # share servers that may work with the collector at no loss; this or more
     private_description: bool = False  # whether only those who may ask are told what may be asked
     most_rows: int = 1  # that a person may own, where each row answers on its own share of the budget

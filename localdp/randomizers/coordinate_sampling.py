@@ -62,7 +62,6 @@ class CoordinateSampling(IntegerReports):
 
     @property
     def outputs(self) -> int:
-        """The size of the output alphabet."""
         return 2 * self.dimension
 
     @property

@@ -42,9 +42,8 @@ from localdp.randomness.source import WORD_RANGE, RandomSource
 
 MOST_INPUTS = 256
 MOST_OUTPUTS = 4096
-_LARGEST_RESIDUAL = (
-    1e-9  # a decoder that misses M G = 1 by more is useless, and its channel as good as singular
-)
+# A decoder that misses M G = 1 by more is useless, and its channel as good as singular.
+_LARGEST_RESIDUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)

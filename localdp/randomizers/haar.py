@@ -48,9 +48,8 @@ class HaarRanges(SampledSign):
     draw_cost: ClassVar[DrawCost] = DrawCost(250, 52)
     requested: Epsilon
     inputs: int
-    flip: int = field(
-        init=False, repr=False, compare=False
-    )  # F: a sign is flipped with probability F / 2**64
+    # F: a sign is flipped with probability F / 2**64.
+    flip: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_between("the number of inputs", self.inputs, 2, LARGEST_SIGNS)
@@ -101,7 +100,6 @@ class HaarRanges(SampledSign):
         return RangeEstimates(self, tally.reports, prefix)
 
     def range_variance(self, low: Integers, high: Integers, prefix: Floats) -> Floats:
-        """n times the variance of the estimated mass of low .. high - 1, for the empirical target at these data."""
         size = 1 << self.levels
         ends = np.where(high == self.inputs, size, high)
         squares = np.zeros(len(low))

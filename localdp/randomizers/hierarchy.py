@@ -159,7 +159,6 @@ class HierarchicalRanges(Construction):
         ]
 
     def range_variance(self, low: Integers, high: Integers, prefix: Floats) -> Floats:
-        """n times the variance of the estimated mass of low .. high - 1, for the empirical target at these data."""
         ends = np.where(high == self.inputs, self.sizes[-1], high)
         rows = max(1, _WEIGHTS_AT_A_TIME // self.sizes[-1])
         cuts = [slice(start, start + rows) for start in range(0, len(ends), rows)]
@@ -170,9 +169,8 @@ class HierarchicalRanges(Construction):
         support = self.encoding.support
         gap = float(support.own - support.other)
         other = float(support.other * (1 - support.other)) / gap**2
-        own = (
-            float(support.own * (1 - support.own)) / gap**2 + 1 - other
-        )  # second moment, above that of another
+        # Second moment, above that of another.
+        own = float(support.own * (1 - support.own)) / gap**2 + 1 - other
         whole = np.append(prefix, np.ones(self.sizes[-1] - self.inputs))
         share = (high - low)[:, None] / self.sizes[-1]
         inside, total, weights = share, np.zeros(len(low)), np.zeros_like(share)

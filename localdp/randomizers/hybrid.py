@@ -74,7 +74,6 @@ class HybridRandomizer(OnGrid, IntegerReports):
 
     @property
     def outputs(self) -> int:
-        """The size of the output alphabet."""
         return _FIRST_CELL + self.piecewise.window.size if self.branch else _FIRST_CELL
 
     def randomize(self, values: Values, source: RandomSource) -> Unsigned:

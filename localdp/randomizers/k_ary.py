@@ -49,9 +49,8 @@ class KaryRandomizedResponse(IntegerReports, CountedSupport):
     draw_cost: ClassVar[DrawCost] = DrawCost(200, 18)
     requested: Epsilon
     inputs: int  # k
-    keep: int = field(
-        init=False, repr=False, compare=False
-    )  # T: the truth is kept with probability T / 2**64
+    # T: the truth is kept with probability T / 2**64.
+    keep: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         Epsilon.requested(self.requested)

@@ -55,9 +55,8 @@ class OptimalLocalHashing(OfFingerprints, PureProtocol):
     requested: Epsilon
     buckets: int | None = None  # g; the integer nearest to exp(epsilon) + 1, if none is given
     number: int = field(init=False, repr=False, compare=False)  # g
-    keep: int = field(
-        init=False, repr=False, compare=False
-    )  # T: the bucket is kept with probability T / 2**64
+    # T: the bucket is kept with probability T / 2**64.
+    keep: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         Epsilon.requested(self.requested)

@@ -51,9 +51,8 @@ class HadamardMarginals(SampledSign):
     bits: int
     order: int = 2  # the most attributes that a marginal can have, or a parity besides the label
     labelled: bool = False  # whether the highest bit is a label, which is in every parity
-    flip: int = field(
-        init=False, repr=False, compare=False
-    )  # F: a sign is flipped with probability F / 2**64
+    # F: a sign is flipped with probability F / 2**64.
+    flip: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.labelled, bool):

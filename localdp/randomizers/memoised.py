@@ -57,9 +57,8 @@ from localdp.randomness.lanes import LARGEST_LANE, LanedSource
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
 
 _ENCLOSURE_BITS = 192
-_COLUMNS = (
-    64  # bits of each person that are drawn in one call; must not depend on how many people there are
-)
+# Bits of each person that are drawn in one call; must not depend on how many people there are.
+_COLUMNS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +155,6 @@ class MemoisedUnary(UnaryEncoding):
 
     @property
     def epsilon_permanent(self) -> Epsilon:
-        """Privacy loss of one permanent answer, hence of any number of reports of it."""
         return self.permanent.epsilon
 
     @property

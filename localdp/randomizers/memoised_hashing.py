@@ -54,9 +54,8 @@ class MemoisedHashing(OfFingerprints, PureProtocol):
     requested_permanent: Epsilon
     buckets: int | None = None  # g; the one of least variance, if none is given
     permanent: OptimalLocalHashing = field(init=False, repr=False, compare=False)
-    keep: int = field(
-        init=False, repr=False, compare=False
-    )  # U: an answer is kept with probability U / 2**64
+    # U: an answer is kept with probability U / 2**64.
+    keep: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         Epsilon.requested(self.requested)
@@ -89,7 +88,6 @@ class MemoisedHashing(OfFingerprints, PureProtocol):
 
     @property
     def epsilon_permanent(self) -> Epsilon:
-        """Privacy loss of one permanent answer, hence of any number of reports of it."""
         return self.permanent.epsilon
 
     @property

@@ -46,9 +46,8 @@ class OneBitRandomizer(OnGrid):
     shuffled_as: ClassVar[ShuffledAs] = "binary"
     requested: Epsilon
     resolution: int = 1  # a power of two; 1 is binary randomized response
-    flip: int = field(
-        init=False, repr=False, compare=False
-    )  # F: the bit is 1 with probability F / 2**64 at j = 0
+    # F: the bit is 1 with probability F / 2**64 at j = 0.
+    flip: int = field(init=False, repr=False, compare=False)
     _step: int = field(init=False, repr=False, compare=False)  # what one unit of the grid adds to F
 
     def __post_init__(self) -> None:

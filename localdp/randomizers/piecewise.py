@@ -16,20 +16,17 @@ tests/statistical/test_mean_randomizers.py.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.randomizers.definition import DrawCost, Estimate, Reports, Tally, Values
-from localdp.randomizers.parts.construction import IntegerReports, OnGrid
-from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.parts.mean_estimates import debiased_moments, power_sums
-from localdp.randomizers.parts.packing import Unsigned
-from localdp.randomizers.parts.window_law import WindowLaw
+from localdp.randomizers.definition import DrawCost, Estimate, Reports, Tally
+from localdp.randomizers.parts.construction import OnGrid
+from localdp.randomizers.parts.inputs import require_between, require_own
+from localdp.randomizers.parts.mean_estimates import power_sums
+from localdp.randomizers.parts.window_law import WindowLaw, WindowReports
 from localdp.randomness.enclosures import exp_enclosure
-from localdp.randomness.source import RandomSource
 
 LARGEST_RESOLUTION = 1 << 20
 LARGEST_FINENESS = 1 << 8
@@ -45,7 +42,7 @@ def _window(requested: Epsilon, resolution: int, fineness: int) -> WindowLaw:
 
 
 @dataclass(frozen=True, slots=True)
-class PiecewiseRandomizer(OnGrid, IntegerReports):
+class PiecewiseRandomizer(OnGrid, WindowReports):
     """Reports a cell of a line: mostly one near the value, and none much likelier than exp(epsilon) allows."""
 
     name: ClassVar[str] = "piecewise"
@@ -61,24 +58,6 @@ class PiecewiseRandomizer(OnGrid, IntegerReports):
         require_between("the fineness", self.fineness, 1, LARGEST_FINENESS)
         object.__setattr__(self, "window", _window(self.requested, self.resolution, self.fineness))
 
-    @property
-    def epsilon(self) -> Epsilon:
-        """Privacy loss of one report, in nats, replace-one neighbours; from the integer law, rounded up."""
-        return self.window.epsilon
-
-    @property
-    def outputs(self) -> int:
-        """The cells of the line."""
-        return self.window.size
-
-    def randomize(self, values: Values, source: RandomSource) -> Unsigned:
-        """One cell for each value."""
-        return self.window.draw(checked_inputs(values, self.inputs), source)
-
-    def law(self, value: int) -> dict[Hashable, Fraction]:
-        """The exact law of the cell."""
-        return self.window.law(value)
-
     def tally(self, reports: Reports) -> Tally:
         """The sums of the cells and of their squares."""
         return Tally(self, len(reports), power_sums(reports))
@@ -86,11 +65,7 @@ class PiecewiseRandomizer(OnGrid, IntegerReports):
     def estimate(self, tally: Tally) -> Estimate:
         """Unbiased estimate of the mean of j / resolution."""
         require_own(tally, self)
-        first, second = debiased_moments(
-            tally.sums, tally.reports, self.window.intercept, self.window.slope
-        )
-        count = tally.reports
-        return self.window.variance().estimate(float(first / count), float(second / count), count)
+        return self.window.estimate(tally.sums, tally.reports)
 
     def variance(self, mean: float, mean_square: float) -> float:
         """Variance of a debiased report about its person's value, averaged over people with these moments."""

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,11 +92,6 @@ class PrivUnit(Construction):
     def epsilon(self) -> Epsilon:
         """Privacy loss of one report, in nats, replace-one neighbours; from the integer law, rounded up."""
         return Epsilon.of_ratio(self._ratio)
-
-    @property
-    def claim_kind(self) -> Literal["exact", "idealised"]:
-        """Whether the epsilon is that of the computed law, or of one that is drawn approximately."""
-        return "exact"
 
     @property
     def assumption(self) -> str:

@@ -52,9 +52,8 @@ class ProjectiveGeometryResponse(IntegerReports, PureProtocol):
     field_order: int | None = None  # q; it and the dimension are chosen by the exact variance, if not given
     dimension: int | None = None  # t
     geometry: Geometry = field(init=False, repr=False, compare=False)
-    keep: int = field(
-        init=False, repr=False, compare=False
-    )  # T: the point lies on it with probability T / 2**64
+    # T: the point lies on it with probability T / 2**64.
+    keep: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         Epsilon.requested(self.requested)

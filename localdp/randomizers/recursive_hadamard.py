@@ -59,9 +59,8 @@ class RecursiveHadamardResponse(IntegerReports, PureProtocol):
     requested: Epsilon
     inputs: int
     bits: int | None = None  # b; the best one by the exact variance, if none is given
-    keep: int = field(
-        init=False, repr=False, compare=False
-    )  # T: the hash is kept with probability T / 2**64
+    # T: the hash is kept with probability T / 2**64.
+    keep: int = field(init=False, repr=False, compare=False)
     private_bits: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -16,7 +16,6 @@ tests/statistical/test_mean_randomizers.py.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -29,14 +28,11 @@ from localdp.estimation.expectation_maximisation import (
     WindowChannel,
     maximise_likelihood,
 )
-from localdp.randomizers.definition import DrawCost, Estimate, Reports, Tally, Values
-from localdp.randomizers.parts.construction import IntegerReports
-from localdp.randomizers.parts.inputs import checked_inputs, require_between, require_own
-from localdp.randomizers.parts.mean_estimates import debiased_moments, power_sums_of_counts
-from localdp.randomizers.parts.packing import Unsigned
-from localdp.randomizers.parts.window_law import WindowLaw
+from localdp.randomizers.definition import DrawCost, Estimate, Reports, Tally
+from localdp.randomizers.parts.inputs import require_between, require_own
+from localdp.randomizers.parts.mean_estimates import power_sums_of_counts
+from localdp.randomizers.parts.window_law import WindowLaw, WindowReports
 from localdp.randomness.enclosures import exp_enclosure
-from localdp.randomness.source import RandomSource
 
 LARGEST_BUCKETS = 1 << 16
 _EXP_BITS = 256  # epsilon e - e + 1 is as small as epsilon**2 / 2, down to 10**-18
@@ -50,7 +46,7 @@ def _reach(requested: Epsilon, buckets: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class SquareWave(IntegerReports):
+class SquareWave(WindowReports):
     """Reports a bucket of a wider line: mostly one within reach of the value."""
 
     name: ClassVar[str] = "square-wave"
@@ -66,27 +62,9 @@ class SquareWave(IntegerReports):
         object.__setattr__(self, "window", WindowLaw(self.requested, self.buckets - 1, 1, width))
 
     @property
-    def epsilon(self) -> Epsilon:
-        """Privacy loss of one report, in nats, replace-one neighbours; from the integer law, rounded up."""
-        return self.window.epsilon
-
-    @property
     def inputs(self) -> int:
         """The buckets of the value."""
         return self.buckets
-
-    @property
-    def outputs(self) -> int:
-        """The buckets of the wider line."""
-        return self.window.size
-
-    def randomize(self, values: Values, source: RandomSource) -> Unsigned:
-        """One bucket of the wider line for each value."""
-        return self.window.draw(checked_inputs(values, self.inputs), source)
-
-    def law(self, value: int) -> dict[Hashable, Fraction]:
-        """The exact law of the report."""
-        return self.window.law(value)
 
     def tally(self, reports: Reports) -> Tally:
         """How often each bucket of the wider line was reported."""
@@ -108,8 +86,4 @@ class SquareWave(IntegerReports):
     def estimate_mean(self, tally: Tally) -> Estimate:
         """Unbiased estimate of the mean of bucket / (buckets - 1)."""
         require_own(tally, self)
-        count, window = tally.reports, self.window
-        first, second = debiased_moments(
-            power_sums_of_counts(tally.sums), count, window.intercept, window.slope
-        )
-        return window.variance().estimate(float(first / count), float(second / count), count)
+        return self.window.estimate(power_sums_of_counts(tally.sums), tally.reports)

@@ -71,9 +71,8 @@ class SubsetSelection(CountedSupport):
     requested: Epsilon
     inputs: int  # d
     size: int | None = None  # w; the best one if not given
-    keep: int = field(
-        init=False, repr=False, compare=False
-    )  # T: the set contains x with probability T / 2**64
+    # T: the set contains x with probability T / 2**64.
+    keep: int = field(init=False, repr=False, compare=False)
     _size: int = field(init=False, repr=False, compare=False)  # w again, as a plain integer
 
     def __post_init__(self) -> None:

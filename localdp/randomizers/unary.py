@@ -58,9 +58,8 @@ class UnaryEncoding(CountedSupport):
     name: ClassVar[str]
     requested: Epsilon
     inputs: int  # d
-    flip: int = field(
-        init=False, repr=False, compare=False
-    )  # F: another bit is one with probability F / 2**64
+    # F: another bit is one with probability F / 2**64.
+    flip: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         Epsilon.requested(self.requested)

@@ -100,14 +100,12 @@ class EnumeratingSource:
         return np.array([self._choose(None, 256) for _ in range(count)], np.uint8)
 
     def bernoulli(self, threshold: int | Words, count: int) -> Bits:
-        """True with probability exactly threshold / 2**64."""
         require_count(count)
         checked = checked_thresholds(threshold, count)
         thresholds = [checked] * count if isinstance(checked, int) else [int(t) for t in checked]
         return np.array([self._choose((WORD_RANGE - t, t), WORD_RANGE) for t in thresholds], np.bool_)
 
     def below(self, bound: int, count: int) -> Words:
-        """Exactly uniform integers on 0 .. bound - 1."""
         require_bound(bound)
         require_count(count)
         if bound > MOST_PATHS:
@@ -115,7 +113,6 @@ class EnumeratingSource:
         return np.array([self._choose(None, bound) for _ in range(count)], np.uint64)
 
     def categorical(self, law: IntegerLaw, count: int) -> Integers:
-        """Indices into the law's weights, each with probability exactly weight / total."""
         require_count(count)
         return np.array([self._choose(law.weights, law.total) for _ in range(count)], np.int64)
 

@@ -96,7 +96,6 @@ class LanedSource:
         return source
 
     def raw(self, dtype: Width[RawWord], count: int) -> NDArray[RawWord]:
-        """Independent uniform unsigned integers of the width of `dtype`."""
         kind = raw_dtype(dtype)
         call, width = self._next_call(count)
         return self._draw(kind, call, 0, width, self._lanes)
@@ -112,7 +111,6 @@ class LanedSource:
         return drawn
 
     def below(self, bound: int, count: int) -> Words:
-        """Exactly uniform integers on 0 .. bound - 1."""
         require_bound(bound)
         call, width = self._next_call(count)
         kind = np.dtype(np.uint64)
@@ -125,7 +123,6 @@ class LanedSource:
         return drawn
 
     def categorical(self, law: IntegerLaw, count: int) -> Integers:
-        """Indices into the law's weights, each with probability exactly weight / total."""
         return law_search(law).steps(self.below(law.total, count))
 
     def _next_call(self, count: int) -> tuple[int, int]:

@@ -83,13 +83,11 @@ class StreamSource(ABC):
         """The next `size` bytes of the stream, in an array that nobody else holds."""
 
     def raw(self, dtype: Width[RawWord], count: int) -> NDArray[RawWord]:
-        """Independent uniform unsigned integers of the width of `dtype`."""
         kind = raw_dtype(dtype)
         require_count(count)
         return self._take(count * kind.itemsize).view(kind)
 
     def bernoulli(self, threshold: int | Words, count: int) -> Bits:
-        """True with probability exactly threshold / 2**64."""
         require_count(count)
         checked = checked_thresholds(threshold, count)
         drawn = np.empty(count, np.bool_)
@@ -120,7 +118,6 @@ class StreamSource(ABC):
         return drawn
 
     def below(self, bound: int, count: int) -> Words:
-        """Exactly uniform integers on 0 .. bound - 1."""
         require_bound(bound)
         require_count(count)
         drawn = np.empty(count, np.uint64)
@@ -144,7 +141,6 @@ class StreamSource(ABC):
         return rejected
 
     def categorical(self, law: IntegerLaw, count: int) -> Integers:
-        """Indices into the law's weights, each with probability exactly weight / total."""
         if count < _FEWEST_DRAWS_FOR_A_TABLE or len(law.weights) > _LONGEST_LAW_FOR_A_TABLE:
             return search_law(law, self.below(law.total, count))
         return _table_of(law).sample(self, count)

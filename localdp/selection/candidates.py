@@ -38,9 +38,8 @@ _WALSH_STEP = 3.0  # of the K log2 K of a Walsh-Hadamard transform
 _FOURIER_STEP = 20.0  # of the K log2 K of a correlation
 _COEFFICIENT = 20.0  # of the 2**b that a report of recursive Hadamard response has
 _DEBIAS = 30.0  # one input
-_COUNTED_REPORTS = (
-    1 << 20
-)  # recursive Hadamard response counts equal reports first, if they are fewer kinds
+# Recursive Hadamard response counts equal reports first, if they are fewer kinds.
+_COUNTED_REPORTS = 1 << 20
 
 Member: TypeAlias = Any  # of a family, which knows what its members have
 
@@ -69,9 +68,8 @@ class Family:
     """A kind of frequency oracle: its members for given inputs, and what one of them costs."""
 
     name: str  # in the registry
-    nanoseconds: Callable[
-        [Member, int, int], float
-    ]  # of a member, for these people and inputs, but for debiasing
+    # Of a member, for these people and inputs, but for debiasing.
+    nanoseconds: Callable[[Member, int, int], float]
     several: Callable[[Epsilon, int], Iterable[Member]] | None = None  # None: there is one member
     parameters: Callable[[Member], str] = lambda _: ""
     public_bits: Callable[[Member], int] = lambda _: 0

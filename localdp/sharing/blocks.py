@@ -84,9 +84,15 @@ def pack_positions(positions: Positions) -> bytes:
     """Increasing positions as ranges: the first one and how many, four little-endian bytes each."""
     if len(positions) == 0:
         return b""
+    if is_run(positions):  # nearly always
+        return _ranges_to_bytes(np.array([[positions[0], len(positions)]]))
     begins = np.flatnonzero(np.concatenate([[True], positions[1:] != positions[:-1] + np.uint32(1)]))
     counts = np.diff(begins, append=len(positions))
-    return np.stack([positions[begins], counts], axis=1).astype("<u4").tobytes()
+    return _ranges_to_bytes(np.stack([positions[begins], counts], axis=1))
+
+
+def _ranges_to_bytes(ranges: NDArray[np.integer]) -> bytes:
+    return ranges.astype("<u4").tobytes()
 
 
 def unpack_positions(data: bytes, most: int) -> Positions:
@@ -102,6 +108,8 @@ def unpack_positions(data: bytes, most: int) -> Positions:
         )
     if (firsts[1:] < (firsts + counts)[:-1]).any():
         raise MalformedReport("ranges of positions come in increasing order")
+    if len(ranges) == 1:
+        return run_of(int(firsts[0]), int(firsts[0]) + total)
     skipped = np.repeat(firsts - (np.cumsum(counts) - counts), counts)
     return (skipped + np.arange(total)).astype(np.uint32)
 

@@ -31,9 +31,8 @@ class Coalition:
 
     colluding: int
     honest_shape: Fraction  # of the noise that the coalition does not know; 1 is the full noise
-    epsilon: (
-        Epsilon | None
-    )  # at least the loss of one release, in nats, replace-one neighbours; None: no privacy
+    # At least the loss of one release, in nats, replace-one neighbours; None: no privacy.
+    epsilon: Epsilon | None
     honest: str  # who must be honest for this to be the largest coalition
 
 

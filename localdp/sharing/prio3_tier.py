@@ -47,9 +47,8 @@ from localdp.sharing.prio3.batch.verification import BlockState, BlockVerifier
 from localdp.sharing.prio3.flp import AnyCircuit
 from localdp.sharing.prio3.prio3 import NONCE_BYTES
 
-WORTH_COMPILING = (
-    1 << 20
-)  # field elements of all reports: about a second of verification without a compiler
+# Field elements of all reports: about a second of verification without a compiler.
+WORTH_COMPILING = 1 << 20
 _SLOW_ELEMENTS = 1 << 13  # of one report: a block of them takes seconds on arrays, however few they are
 _BLOCK_WORTH_COMPILING = 1 << 15  # of the reports that a party makes at once: a tenth of a second
 # One report is always made faster alone than on numpy arrays: twice for a count, twelve times for a histogram of 256.

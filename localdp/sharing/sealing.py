@@ -1,6 +1,6 @@
-"""Shares sealed to one server, so that somebody else may carry them: HPKE, base mode (RFC 9180).
+"""Shares sealed to one server, so that somebody else may carry them: HPKE (`hpke.py`).
 
-X25519, HKDF-SHA256 and AES-128-GCM.  The `info` of a seal binds collection, party, server and block: a sealed block
+The `info` of a seal binds collection, party, server and block: a sealed block
 that is opened as another one does not open.  One seal a block of reports, however many there are in it.
 
 What a seal does not say is who made it: whoever relays shares can put its own in a party's place, as it could pretend to
@@ -14,13 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives import hpke
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from localdp.errors import MalformedReport
 from localdp.framing import framed
-
-_SUITE = hpke.Suite(hpke.KEM.X25519, hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_128_GCM)
+from localdp.sharing import hpke
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class SealingKey:
     def opened(self, sealed: bytes, collection: bytes, party: str, server: str, block: bytes) -> bytes:
         """What was sealed for this place and no other."""
         try:
-            return _SUITE.decrypt(sealed, self._private, info=_info(collection, party, server, block))
+            return hpke.opened(self._private, sealed, _info(collection, party, server, block))
         except (InvalidTag, ValueError):
             raise MalformedReport(
                 "sealed shares could not be opened by this server in this place"
@@ -51,7 +49,7 @@ def sealed_to(
 ) -> bytes:
     """Data that only the holder of a key can read, and only as this block of this party's shares."""
     key = X25519PublicKey.from_public_bytes(public)
-    return _SUITE.encrypt(data, key, info=_info(collection, party, server, block))
+    return hpke.seal(key, data, _info(collection, party, server, block))
 
 
 def _info(collection: bytes, party: str, server: str, block: bytes) -> bytes:

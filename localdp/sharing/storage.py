@@ -153,25 +153,20 @@ class MemoryStorage:
         ]
 
     def released(self, collection: bytes) -> Release | None:
-        """A collection that was released."""
         return self._released.get(collection)
 
     def open(self, collection: Collection, owner: str = "") -> None:
-        """A new collection."""
         self._kept[collection.digest] = KeptCollection(collection, owner)
 
     def keep_key(self, collection: bytes, verify_key: bytes) -> None:
-        """The key of a collection that has none."""
         self._kept[collection].verify_key = verify_key
 
     def upload(self, collection: bytes, uploads: Sequence[Upload]) -> None:
-        """New reports."""
         for upload in uploads:
             self._kept[collection].uploads[upload.number] = upload.positions
             self._rows[collection, upload.number] = upload.rows
 
     def rows(self, collection: bytes, upload: int) -> Rows:
-        """The reports of an upload."""
         if (collection, upload) not in self._rows:
             raise StorageFailed("an upload that was acknowledged is not there")
         return self._rows[collection, upload]
@@ -189,7 +184,6 @@ class MemoryStorage:
             del kept.uploads[number], self._rows[collection, number]
 
     def seal(self, collection: bytes, holding: Holding) -> None:
-        """Nothing more is decided."""
         self._kept[collection].sealed = holding
 
     def release(self, collection: bytes, released: Release) -> None:

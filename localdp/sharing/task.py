@@ -210,9 +210,8 @@ class CollectionTask:
     def decide(self, job: Job, sums: Sequence[int]) -> None:
         """A job is on record."""
         at = _at(job.positions)
-        stored = (
-            self._status[at] == _STORED
-        )  # all of them, but for uploads that went with an earlier decision
+        # All of them, but for uploads that went with an earlier decision.
+        stored = self._status[at] == _STORED
         for number, count in self._counts(job.positions if stored.all() else job.positions[stored]).items():
             self._left[number] -= count
             if self._left[number] == 0:

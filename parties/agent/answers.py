@@ -117,9 +117,8 @@ class KeptAnswers:
         for line in _LAYOUT:
             self._file.execute(line)
         lay_out(self._file)
-        add_column(
-            self._file, "delivered", "server", "TEXT"
-        )  # without one: an older version heard of all servers
+        # Without one: an older version heard of all servers.
+        add_column(self._file, "delivered", "server", "TEXT")
         if add_column(self._file, "callers", "until", "INTEGER NOT NULL DEFAULT 0"):
             for line in _UPGRADE:
                 self._file.execute(line)

@@ -58,11 +58,9 @@ class TextCells:
         return np.flatnonzero(chosen[self.codes])
 
     def empty(self, domain: Domain | None) -> NDArray[np.int64]:
-        """The rows that say nothing; None is the domain of people's identifiers."""
         return self.rows_with([at for at, text in enumerate(self.distinct) if _is_missing(text, domain)])
 
     def outside(self, domain: Domain) -> NDArray[np.int64]:
-        """The rows that say something, and something else than the domain allows."""
         texts = enumerate(self.distinct)
         strange = [(at, text) for at, text in texts if not domain.holds(meaning(text, domain))]
         return self.rows_with([at for at, text in strange if not _is_missing(text, domain)])

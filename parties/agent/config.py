@@ -79,7 +79,6 @@ Checked in tests/unit/parties/agent/test_agent_config.py.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -98,25 +97,13 @@ from parties.agent.sections import Sections
 from parties.agent.work import WorkLimits
 from parties.identity import role_host
 from parties.observability.logs import LEVELS
+from parties.toml_file import TomlFile
 
 Rows = Literal["one", "sample", "each"]
 _SECTIONS = (
-    *(
-        "name",
-        "data",
-        "schema",
-        "epochs",
-        "budget",
-        "policy",
-        "work",
-        "storage",
-        "witness",
-        "listen",
-        "dial",
-    ),
-    *("share_servers", "tls", "observe"),
+    *("name", "data", "schema", "epochs", "budget", "policy", "work"),
+    *("storage", "witness", "listen", "dial", "share_servers", "tls", "observe"),
 )
-_LARGEST_FILE_BYTES = 1 << 20
 _DAY_SECONDS = 86_400
 _YEAR_HOURS = 8784.0
 _PUBLIC_KEY = re.compile("[0-9a-f]{64}")
@@ -174,13 +161,7 @@ class AgentConfig:
 
 def load_config(path: Path) -> AgentConfig:
     """Read and check a configuration file."""
-    if path.stat().st_size > _LARGEST_FILE_BYTES:
-        raise InvalidParameter(f"{path}: a configuration is at most {_LARGEST_FILE_BYTES} bytes long")
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidParameter(f"{path}: not a TOML file: {error}") from error
-    return _Reader(Sections(path, table)).config()
+    return _Reader(Sections(TomlFile(path))).config()
 
 
 class _Reader:

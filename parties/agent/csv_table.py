@@ -120,9 +120,8 @@ class ListedColumns:
     """Cut by the standard library."""
 
     def __init__(self, file: CsvFile) -> None:
-        self._numbers = [
-            defaultdict[str, int](count().__next__) for _ in file.names
-        ]  # of texts, as they appear
+        # Of texts, as they appear.
+        self._numbers = [defaultdict[str, int](count().__next__) for _ in file.names]
         try:
             rows = (row for row in file.reader() if row)
             self._fill(islice(rows, 1, None))  # without the header
@@ -159,7 +158,6 @@ class ArrowColumns:
         self.rows = int(table.num_rows)
 
     def cells(self, place: int) -> TextCells:
-        """The column at a place."""
         encoded = self._table.column(place).combine_chunks().dictionary_encode()
         return TextCells(encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64))
 

@@ -93,9 +93,8 @@ def load_table(
     )
     if owners is None or rows == "one":
         return records, None
-    return records, Ownership(
-        owners, rows
-    )  # also where everybody has one row: nobody is to see a second one come
+    # Also where everybody has one row: nobody is to see a second one come.
+    return records, Ownership(owners, rows)
 
 
 def records_of_table(table: pyarrow.Table, schema: Schema | Declared, name: str = "the table") -> Records:

@@ -33,9 +33,8 @@ _LONGEST_SHOWN = 60
 _EXAMPLE = 'smoker = { kind = "bit" }'
 
 Key = tuple[str, ...]
-Wrong = Callable[
-    [Key, str], InvalidParameter
-]  # the refusal of a key, in the words of whoever holds the file
+# The refusal of a key, in the words of whoever holds the file.
+Wrong = Callable[[Key, str], InvalidParameter]
 
 
 @dataclass(frozen=True, slots=True)

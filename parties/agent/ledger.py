@@ -137,7 +137,6 @@ class SqliteLedger:
 
     @property
     def limit(self) -> Epsilon:
-        """What each person may spend in total."""
         return self._accounts.limit
 
     @property
@@ -223,7 +222,6 @@ class SqliteLedger:
         self._append(lambda: Loss(cost, purpose))
 
     def was_heard(self, charge: Charge) -> bool:
-        """Whether the caller had all of these reports before, in whatever epoch."""
         self._caught_up()
         return self._accounts.was_heard(charge)
 
@@ -247,7 +245,6 @@ class SqliteLedger:
         return charges[-1].content.records if charges else None  # type: ignore[union-attr]
 
     def spent(self) -> NDArray[np.int64]:
-        """Nanonats spent by each person."""
         self._caught_up()
         return self._accounts.spent()
 

@@ -49,9 +49,8 @@ def open_to_write(path: Path, chain: Chain, mark: MarkFile) -> Iterator[sqlite3.
         elif known.entries:
             _require_this_version(file)
         if prepare(file, chain):
-            file.execute(
-                "PRAGMA wal_checkpoint(TRUNCATE)"
-            )  # a copy without the log is a ledger as well, then
+            # A copy without the log is a ledger as well, then.
+            file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         require_whole(file)
         yield file
 

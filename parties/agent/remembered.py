@@ -27,7 +27,6 @@ class Remembered:
         self._absent: bytes | None = None  # looked for last, and never charged
 
     def get(self, request: bytes, /) -> Taken | None:
-        """What is known of a request; None if it was never charged."""
         kept = self._kept.get(request)
         if kept is not None:
             self._kept.move_to_end(request)

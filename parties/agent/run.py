@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import functools
 import logging
-import signal
 import time
 from collections.abc import AsyncIterator, Callable
 
@@ -32,7 +31,7 @@ from parties.observability.observer import Observer, WatchedLedger
 from parties.relay.answering import Methods
 from parties.relay.dialling import Line, keep_attached
 from parties.revocation import Revocations
-from parties.serving import KEEPALIVE_OPTIONS, open_aio_channel, start_server
+from parties.serving import KEEPALIVE_OPTIONS, open_aio_channel, start_server, told_to_stop
 
 GRACE_SECONDS = 3.0  # what was charged is worth finishing; what is not can be asked for again
 _UNWITNESSED = "no witness is named: if the whole state were an old copy, nobody could know (docs/keys.md)"
@@ -65,10 +64,7 @@ async def serve_agent(
     config: AgentConfig, started: Callable[[str], None], notice: Callable[[str], None] = lambda text: None
 ) -> None:
     """Serve until SIGINT or SIGTERM, then finish what was begun.  `notice` hears how dialling goes."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    stop = told_to_stop()
     identity = identity_of(config)
     observer = Observer("agent", config.name)
     revocations = revocations_of(config, identity)

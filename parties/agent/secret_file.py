@@ -106,6 +106,5 @@ def _write(path: Path, content: SecretFile) -> None:
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
-    sync_directory(
-        path.parent
-    )  # or a power cut could bring the file of before back, without a key that is in use
+    # Or a power cut could bring the file of before back, without a key that is in use.
+    sync_directory(path.parent)

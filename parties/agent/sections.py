@@ -13,6 +13,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter
 from parties.durable import Data
+from parties.toml_file import TomlFile
 
 _EXAMPLES = {  # of what has no default
     ("data", "path"): 'path = "patients.csv"',
@@ -29,9 +30,9 @@ _ADDRESS = re.compile(r"[^\s/]+:[0-9]{1,5}")
 class Sections:
     """The tables of a TOML file."""
 
-    def __init__(self, path: Path, table: Data) -> None:
-        self.path = path
-        self.table = table
+    def __init__(self, file: TomlFile) -> None:
+        self._file = file
+        self.table = file.table
         self._known: dict[str, list[str]] = {}  # what was looked for, by section
 
     def take(self, section: str, key: str, kind: type[_Kind], *default: _Default) -> _Kind | _Default:
@@ -117,7 +118,7 @@ class Sections:
 
     def beside(self, text: str) -> Path:
         """A path relative to the file."""
-        return self.path.parent / text
+        return self._file.path.parent / text
 
     def refuse_leftovers(self) -> None:
         """Refuse what nobody asked for."""
@@ -129,4 +130,4 @@ class Sections:
 
     def wrong(self, key: str, reason: str) -> InvalidParameter:
         """The refusal of a key."""
-        return InvalidParameter(f"{self.path}: {key}: {reason}")
+        return self._file.wrong(key.split("."), reason)

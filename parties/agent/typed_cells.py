@@ -52,7 +52,6 @@ class TypedCells:
         return np.flatnonzero(~self.present)
 
     def outside(self, domain: Domain) -> NDArray[np.int64]:
-        """The rows that say something, and something else than the domain allows."""
         return np.flatnonzero(self.present)[~_inside(self._meant(domain), domain)]
 
     def values(self, domain: Domain, missing: object = None) -> ColumnArray:

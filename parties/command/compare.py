@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from localdp.experiments.comparison import Comparison
     from parties.experiments.cells import Block, BlockResult
     from parties.experiments.definition import Experiment
-    from parties.experiments.journal import Journal
+    from parties.experiments.journal import SweepJournal
 
 JOURNAL = "compare.jsonl"  # in the directory of results, while they are not whole
 
@@ -100,13 +100,13 @@ def _kept(
     experiment: Experiment, transport: str, jobs: int, out: Path, resume: bool
 ) -> tuple[Comparison, Sequence[Path]]:
     """Measure and write files; what is finished is kept in a journal until all of it is."""
-    from parties.experiments.journal import Journal, header_of
+    from parties.experiments.journal import SweepJournal, header_of
     from parties.report.drawing import require_matplotlib
     from parties.report.writing import write_comparison
 
     require_matplotlib()
     require_writable(out)
-    with going_on(), closing(Journal(out, header_of(experiment), resume, JOURNAL)) as journal:
+    with going_on(), closing(SweepJournal(out, header_of(experiment), resume, JOURNAL)) as journal:
         measured = _measured(experiment, transport, jobs, journal)
         written = write_comparison(measured, out)
         journal.path.unlink()
@@ -125,7 +125,9 @@ def _tell(measured: Comparison, written: Sequence[Path], json: bool) -> None:
         print_whole(stdout_console(), f"Written: {', '.join(plain_path(path) for path in written)}")
 
 
-def _measured(experiment: Experiment, transport: str, jobs: int, journal: Journal | None) -> Comparison:
+def _measured(
+    experiment: Experiment, transport: str, jobs: int, journal: SweepJournal | None
+) -> Comparison:
     """The experiment, with a progress bar on standard error that moves with every finished block of trials."""
     from localdp.experiments.comparison import Comparison
     from localdp.oracles.shuffler import DEFAULT_DELTA

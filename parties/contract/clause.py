@@ -18,9 +18,8 @@ class Clause:
 
     name: str  # C01, C02, ..: it never changes its meaning
     sentence: str
-    check: Callable[
-        [Subject, ClausePlan], str
-    ]  # returns what was seen; raises `Broken` if the promise is not kept
+    # Returns what was seen; raises `Broken` if the promise is not kept.
+    check: Callable[[Subject, ClausePlan], str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,8 @@ _LARGEST_PAYMENT = 8 * NANONATS_PER_NAT  # up to here a one-bit law costs exactl
 _LEAST_EPSILON = NANONATS_PER_NAT // 10
 _SHARE = 10  # an ordinary request costs at most this part of the budget
 _SMALL = 4  # a small request, this part of an ordinary one
-_LARGE_COORDINATES = (
-    62  # whose second moments have 2015 entries: with so many candidates, nearly the most that is allowed
-)
+# Whose second moments have 2015 entries: with so many candidates, nearly the most that is allowed.
+_LARGE_COORDINATES = 62
 _LARGE_CANDIDATES = 1 << 11
 _WIDE_BITS = 1 << 16
 

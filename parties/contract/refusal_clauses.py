@@ -64,10 +64,11 @@ def _bad_queries(plan: ClausePlan) -> Iterator[tuple[str, str]]:
 def people(subject: Subject, plan: ClausePlan) -> str:
     """People whom the party does not hold."""
     payment, held = plan.cheap("nobody"), plan.people
+    # So many would be too much work, too.
     far = (
         "OUT_OF_RANGE UNKNOWN_INDEX",
         "RESOURCE_EXHAUSTED WORK_REFUSED",
-    )  # so many would be too much work, too
+    )
     for cohort, allowed in (
         (Cohort(held, held + 1), far[:1]),
         (Cohort(held - 1, held + 1), far[:1]),

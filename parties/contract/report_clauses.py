@@ -67,9 +67,8 @@ def independent(subject: Subject, plan: ClausePlan) -> str:
     agree = int(np.count_nonzero(bits["true"] == bits["false"]))
     Share("agreement of two queries under one identifier", agree, plan.crowd.size(), other).require()
     flips = bits["true"][1:] == bits["true"][:-1]
-    neighbours = np.count_nonzero(
-        flips[::2]
-    )  # every second pair: pairs without a common person are independent
+    # Every second pair: pairs without a common person are independent.
+    neighbours = np.count_nonzero(flips[::2])
     Share("agreement of neighbours", int(neighbours), len(flips[::2]), same).require()
     return "two identifiers, two queries, neighbours: as independent coins"
 

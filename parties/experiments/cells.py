@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.experiments.keyring import Keyring
+from localdp.randomness.keyring import Keyring
 from parties.durable import Data
 from parties.experiments.definition import Experiment
 
@@ -49,7 +49,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class SweepWork:
     """What workers need beside the block."""
 
     experiment: Experiment

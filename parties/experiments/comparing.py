@@ -28,25 +28,26 @@ from localdp.accounting.ledger import MemoryLedger
 from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.accounting.shuffling import MOST_PEOPLE as MOST_SHUFFLED
 from localdp.domains import Records
+from localdp.domains.dealing import dealt
 from localdp.errors import InvalidParameter
 from localdp.experiments.catalogue import CountTask
 from localdp.experiments.comparison import summarise
-from localdp.experiments.keyring import Keyring
 from localdp.experiments.panels import Point
-from localdp.experiments.population import MOST_PEOPLE, dealt, made_up_people
+from localdp.experiments.population import MOST_PEOPLE, made_up_people
 from localdp.oracles.bounds import shuffled_local_epsilon
 from localdp.oracles.lr import InProcessLROracle
 from localdp.oracles.models import MODELS, Count, Parties, models_with, oracle_of
 from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import DEFAULT_DELTA, Promise, Shuffler
 from localdp.oracles.simulated import simulated_parties, simulated_servers
+from localdp.randomness.keyring import Keyring
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.noise_plans import NoisePlan
 from parties.durable import Data
-from parties.experiments.cells import Block, BlockResult, Cell, Work, blocks_of
+from parties.experiments.cells import Block, BlockResult, Cell, SweepWork, blocks_of
 from parties.experiments.definition import DataSource, Experiment, Faults, Output, PartiesPlan, Sweep
 from parties.experiments.executors import Executor, executor_of, run_missing
-from parties.experiments.journal import Journal
+from parties.experiments.journal import SweepJournal
 
 QUERY = "smoker"
 MOST_TRIALS = 10**6
@@ -80,7 +81,7 @@ def comparison(sweep: Sweep, parties: PartiesPlan, plan: NoisePlan) -> Experimen
 def run_comparison(
     experiment: Experiment,
     *,
-    journal: Journal | None = None,
+    journal: SweepJournal | None = None,
     jobs: int = 1,
     done: Callable[[Block, BlockResult], None] = lambda block, result: None,
     executor: Callable[[int], Executor] = executor_of,
@@ -89,7 +90,7 @@ def run_comparison(
     finished: dict[str, BlockResult] = {} if journal is None else journal.blocks
     keep = finished.__setitem__ if journal is None else journal.append
     people = os.urandom(32) if journal is None else bytes.fromhex(journal.header.people_root)
-    run = functools.partial(run_counts, Work(experiment, people, os.urandom(32)))
+    run = functools.partial(run_counts, SweepWork(experiment, people, os.urandom(32)))
     try:
         run_missing(run, list(blocks_of(experiment)), finished, keep, jobs, done, executor)
     finally:
@@ -117,7 +118,7 @@ def theory(experiment: Experiment, model: str, people: int) -> tuple[float, floa
     return row.predicted_error(count), None if row.lower_bound is None else row.lower_bound(count)
 
 
-def run_counts(work: Work, block: Block) -> BlockResult:
+def run_counts(work: SweepWork, block: Block) -> BlockResult:
     """The trials of a block: one oracle counts again and again."""
     cell, held = block.cell, _held.people_of(work, block.cell)
     number = block.first // work.experiment.task.trials_per_block
@@ -145,7 +146,7 @@ class _Held:
         self._people: _People | None = None
         self._stack = ExitStack()
 
-    def people_of(self, work: Work, cell: Cell) -> _People:
+    def people_of(self, work: SweepWork, cell: Cell) -> _People:
         keyring = work.noise(cell)
         if self._people is None or self._key != (keyring.root, cell.people):
             self.let_go()
@@ -164,7 +165,7 @@ class _Held:
         plan, promise = experiment.parties, promise_of(experiment)
         parts, (budget, largest) = dealt(records, plan.number), _allowed(experiment, cell)
         if plan.transport == "processes":
-            from parties.federated.places import Launch, in_processes  # workers do without
+            from parties.federated.whereabouts import Launch, in_processes  # workers do without
 
             launch = Launch(tuple(parts), records, budget, largest, plan.share_servers, keyring, promise)
             place = in_processes(launch)

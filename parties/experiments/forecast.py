@@ -24,11 +24,11 @@ from localdp.experiments.faults import Faulty
 from localdp.experiments.outlook import Outlook
 from localdp.oracles.models import model_named
 from parties.durable import Data
-from parties.experiments.cells import Cell, Work, cells_of
+from parties.experiments.cells import Cell, SweepWork, cells_of
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
 from parties.experiments.trials import oracle_of_trial, processes_of, setting_of_trial
-from parties.federated.places import dealt_out
+from parties.federated.whereabouts import dealt_out
 from parties.status import reason
 
 FEW, MANY = 1000, 20_000
@@ -68,7 +68,7 @@ class _Probe:
 
 def forecasts(experiment: Experiment) -> Iterator[Forecast]:
     """Every cell, in order."""
-    work = Work(experiment, os.urandom(32), os.urandom(32))
+    work = SweepWork(experiment, os.urandom(32), os.urandom(32))
     probes: dict[tuple[str, int | None], _Probe | None] = {}
     for cell in cells_of(experiment):
         key = (cell.model, cell.dimension)
@@ -100,7 +100,7 @@ def caveats(experiment: Experiment) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _forecast(work: Work, cell: Cell, records: Records, probe: _Probe | None) -> Forecast:
+def _forecast(work: SweepWork, cell: Cell, records: Records, probe: _Probe | None) -> Forecast:
     outlook, trials = _outlook(work, cell, records), work.experiment.sweep.trials
     seconds = None if probe is None else trials * (probe.seconds + probe.seconds_per_person * cell.people)
     return Forecast(
@@ -118,7 +118,7 @@ def _forecast(work: Work, cell: Cell, records: Records, probe: _Probe | None) ->
     )
 
 
-def _outlook(work: Work, cell: Cell, records: Records) -> Outlook:
+def _outlook(work: SweepWork, cell: Cell, records: Records) -> Outlook:
     try:
         oracle, _ = oracle_of_trial(work, cell, _parts(work, records), records, 0)
         return work.experiment.task.outlook(oracle)
@@ -126,14 +126,14 @@ def _outlook(work: Work, cell: Cell, records: Records) -> Outlook:
         return Outlook(0, None, f"refused, {reason(type(error)).lower()}: {error}")
 
 
-def _parts(work: Work, records: Records) -> tuple[Records, ...]:
+def _parts(work: SweepWork, records: Records) -> tuple[Records, ...]:
     plan = work.experiment.parties
     if plan.sizes is not None and sum(plan.sizes) == records.people:
         return dealt_out(records, plan.sizes)
     return dealt_out(records, min(plan.count, records.people))
 
 
-def _probed(work: Work, cell: Cell) -> _Probe | None:
+def _probed(work: SweepWork, cell: Cell) -> _Probe | None:
     """A few trials with the largest epsilon of the sweep, whatever the budget; None if they are refused."""
     experiment = work.experiment
     if (
@@ -156,7 +156,7 @@ def _probed(work: Work, cell: Cell) -> _Probe | None:
     return _Probe(max(0.0, short - slope * few), slope, moved / many)
 
 
-def _measured(work: Work, cell: Cell, records: Records, least: int = 1) -> tuple[float, int]:
+def _measured(work: SweepWork, cell: Cell, records: Records, least: int = 1) -> tuple[float, int]:
     """Seconds and bytes of one trial on these people, whatever its signal."""
     task = work.experiment.task
     if isinstance(task, LearnerTask):

@@ -56,7 +56,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class Journal:
+class SweepJournal:
     """The blocks of one run that are finished."""
 
     def __init__(self, directory: Path, header: Header, resume: bool, name: str = FILE) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.experiments.datasets import SYNTHETIC, synthetic
-from localdp.experiments.keyring import Keyring
+from localdp.randomness.keyring import Keyring
 from parties.agent.data import load_table
 from parties.experiments.bundled import BUNDLED, bundled
 from parties.experiments.definition import DataSource

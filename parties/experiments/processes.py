@@ -21,8 +21,8 @@ from localdp.cohorts import Cohort
 from localdp.domains import Records
 from localdp.errors import DeadlineMissed, InvalidParameter, StorageFailed, Unreachable
 from localdp.experiments.faults import Faulty, Rejections
-from localdp.experiments.keyring import Keyring
 from localdp.oracles.models import model_named
+from localdp.randomness.keyring import Keyring
 from localdp.sharing.collection import Collection
 from localdp.sharing.storage import Holding
 from parties.coordinator import Peer, RemoteParties

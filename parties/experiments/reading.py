@@ -73,10 +73,10 @@ from parties.experiments.definition import (
     PartiesPlan,
     Sweep,
 )
-from parties.experiments.lines import TomlFile
 from parties.experiments.populations import SETS, is_synthetic, schema_of, table_of
 from parties.experiments.values import Section
-from parties.federated.places import MOST_PARTIES, SERVERS
+from parties.federated.whereabouts import MOST_PARTIES, SERVERS
+from parties.toml_file import TomlFile
 
 MOST_PEOPLE = 10**7
 MOST_TRIALS = 10**6

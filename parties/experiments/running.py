@@ -19,16 +19,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from localdp.errors import InvalidParameter, LocalDpError, QueryRefused, SignalTooWeak, TooFewReports
-from localdp.experiments.keyring import Keyring
-from parties.experiments.cells import Block, BlockResult, Cell, Work, blocks_of, cells_of
+from localdp.randomness.keyring import Keyring
+from parties.experiments.cells import Block, BlockResult, Cell, SweepWork, blocks_of, cells_of
 from parties.experiments.definition import Experiment
 from parties.experiments.executors import Executor, executor_of, run_missing
-from parties.experiments.journal import Journal, header_of, now
+from parties.experiments.journal import SweepJournal, header_of, now
 from parties.experiments.populations import population
 from parties.experiments.processes import require_few_processes
 from parties.experiments.results import Results, require_formats, results_of, write_results
 from parties.experiments.trials import oracle_of_trial, run_block
-from parties.federated.places import dealt_out
+from parties.federated.whereabouts import dealt_out
 
 Done = Callable[[Block, BlockResult], None]
 
@@ -62,9 +62,9 @@ def run_experiment(
     require_few_processes(experiment, jobs)
     preflight(experiment)
     started = time.monotonic()
-    journal = Journal(experiment.output.directory, header_of(experiment), resume)
+    journal = SweepJournal(experiment.output.directory, header_of(experiment), resume)
     try:
-        work = Work(experiment, bytes.fromhex(journal.header.people_root), os.urandom(32))
+        work = SweepWork(experiment, bytes.fromhex(journal.header.people_root), os.urandom(32))
         blocks = list(blocks_of(experiment))
         earlier = len(journal.blocks)
         run = functools.partial(run_block, work)
@@ -89,7 +89,7 @@ def run_experiment(
 def preflight(experiment: Experiment) -> None:
     """Plan the first cell of every model and dimension: what can never be asked is refused before anything is run."""
     keyring = Keyring(bytes(32))
-    work = Work(experiment, bytes(32), bytes(32))
+    work = SweepWork(experiment, bytes(32), bytes(32))
     seen: set[tuple[str, int | None]] = set()
     for cell in cells_of(experiment):
         if (cell.model, cell.dimension) in seen:
@@ -98,7 +98,7 @@ def preflight(experiment: Experiment) -> None:
         _plan(work, cell, keyring)
 
 
-def _plan(work: Work, cell: Cell, keyring: Keyring) -> None:
+def _plan(work: SweepWork, cell: Cell, keyring: Keyring) -> None:
     experiment = work.experiment
     records = population(experiment.data, cell.people, cell.dimension, keyring)
     parts = dealt_out(records, experiment.parties.sizes or experiment.parties.number)

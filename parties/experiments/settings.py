@@ -16,10 +16,10 @@ from localdp.domains import Records
 from localdp.experiments.catalogue import QueryTask
 from localdp.experiments.cheating import CheatingParty, all_alike, loud_record
 from localdp.experiments.faults import Faulty, FaultyLROracle, FaultyShareServers, Rejections
-from localdp.experiments.keyring import Keyring
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.simulated import simulated_parties, simulated_servers
 from localdp.queries.asked import checked_plan
+from localdp.randomness.keyring import Keyring
 from parties.experiments.definition import Experiment
 
 

@@ -18,15 +18,15 @@ from typing import Any
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.ledger import MemoryLedger
 from localdp.domains import Records
+from localdp.domains.dealing import joined
 from localdp.errors import BudgetExhausted, LocalDpError, PolicyRefused
 from localdp.experiments.catalogue import Measured
-from localdp.experiments.cheating import joined
 from localdp.experiments.faults import Faulty, FaultyShareServers
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.lr import LROracle
 from localdp.oracles.models import Parties, model_named, oracle_of
 from localdp.randomness.source import RandomSource
-from parties.experiments.cells import Block, BlockResult, Cell, Row, Work
+from parties.experiments.cells import Block, BlockResult, Cell, Row, SweepWork
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
 from parties.experiments.processes import BROKEN, CountingShareServers, Processes, needs_processes
@@ -37,7 +37,7 @@ from parties.experiments.settings import (
     in_this_process,
     limit_of,
 )
-from parties.federated.places import dealt_out
+from parties.federated.whereabouts import dealt_out
 from parties.status import reason
 
 _POPULATIONS = 2  # kept in a worker
@@ -53,7 +53,7 @@ class _Population:
 _made: OrderedDict[tuple[str, bytes, int, int | None], _Population] = OrderedDict()
 
 
-def run_block(work: Work, block: Block) -> BlockResult:
+def run_block(work: SweepWork, block: Block) -> BlockResult:
     """All trials of a block, in order."""
     people = _population(work, block.cell)
     claim: PrivacyClaim | None = None
@@ -75,7 +75,7 @@ def run_block(work: Work, block: Block) -> BlockResult:
 
 
 def oracle_of_trial(
-    work: Work, cell: Cell, parts: tuple[Records, ...], records: Records, trial: int
+    work: SweepWork, cell: Cell, parts: tuple[Records, ...], records: Records, trial: int
 ) -> tuple[StatisticalQueryOracle, Faulty]:
     """The oracle of one trial, over fresh parties, and who of them is faulty."""
     setting = setting_of_trial(work, cell, parts, records, trial)
@@ -83,7 +83,7 @@ def oracle_of_trial(
 
 
 def setting_of_trial(
-    work: Work,
+    work: SweepWork,
     cell: Cell,
     parts: tuple[Records, ...],
     records: Records,
@@ -115,7 +115,7 @@ def setting_of_trial(
     return Setting(oracle, faulty, uploads.rejections, lr, shares)
 
 
-def processes_of(work: Work, cell: Cell, stack: ExitStack) -> Processes | None:
+def processes_of(work: SweepWork, cell: Cell, stack: ExitStack) -> Processes | None:
     """The processes of a block, which end with the stack; None: its parties are in this one."""
     if not needs_processes(work.experiment, cell.model):
         return None
@@ -123,7 +123,7 @@ def processes_of(work: Work, cell: Cell, stack: ExitStack) -> Processes | None:
 
 
 def _trial(
-    work: Work, cell: Cell, people: _Population, trial: int, processes: Processes | None
+    work: SweepWork, cell: Cell, people: _Population, trial: int, processes: Processes | None
 ) -> tuple[Row, PrivacyClaim | LocalDpError]:
     """What one trial brought, and what is promised about it; or why it was refused."""
     setting: Setting | None = None
@@ -165,7 +165,7 @@ def _answered(told: Measured) -> Row:
     return row | {"epsilon_spent": float(told.cost.epsilon_per_person), "reports": told.reports}
 
 
-def _predicted(work: Work, cell: Cell, people: _Population) -> float | None:
+def _predicted(work: SweepWork, cell: Cell, people: _Population) -> float | None:
     try:
         oracle, _ = oracle_of_trial(work, cell, people.parts, people.records, 0)
         error = work.experiment.task.outlook(oracle).standard_error
@@ -174,7 +174,7 @@ def _predicted(work: Work, cell: Cell, people: _Population) -> float | None:
     return None if error is None else _finite(error)
 
 
-def _population(work: Work, cell: Cell) -> _Population:
+def _population(work: SweepWork, cell: Cell) -> _Population:
     """The people of a cell, kept for the next blocks of this worker."""
     keyring = work.people(cell)
     key = (work.experiment.digest, keyring.root, cell.people, cell.dimension)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from parties.experiments.lines import Key, TomlFile
+from parties.toml_file import Key, TomlFile
 
 _Value = TypeVar("_Value")
 MOST_VALUES = 1000  # of one sweep

@@ -3,7 +3,7 @@
 | file | what it is |
 |---|---|
 | `tables.py` | data frames, Arrow tables and files as records |
-| `places.py` | where the parties are: in this process, in processes of their own, or running somewhere |
+| `whereabouts.py` | where the parties are: in this process, in processes of their own, or running somewhere |
 | `ledgers.py` | what people of launched parties have spent |
 | `budgets.py` | what people have left, as ledgers and parties say |
 | `views.py` | some of the parties, whose books are those of the whole |

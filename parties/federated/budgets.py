@@ -21,13 +21,11 @@ from localdp.accounting.remaining import Step
 class Budgets:
     """What is left to people, by how many of them; never by whom."""
 
-    remaining: Mapping[
-        Epsilon, int
-    ]  # so many people have so much left, or at least so much; the poorest first
+    # So many people have so much left, or at least so much; the poorest first.
+    remaining: Mapping[Epsilon, int]
     exact: bool  # read off ledgers; otherwise parties say it in steps, and everybody may have more
-    at_most: Mapping[Epsilon, int] = field(
-        default_factory=dict
-    )  # of parties that do not say: others may have asked
+    # Of parties that do not say: others may have asked.
+    at_most: Mapping[Epsilon, int] = field(default_factory=dict)
     away: tuple[str, ...] = ()  # parties that cannot be reached
 
     def __str__(self) -> str:

@@ -7,25 +7,28 @@ from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
+from localdp.oracles.definition import Answer, VectorAnswer
 from localdp.oracles.local import Divided, LocalOracle
 from localdp.randomness.source import RandomSource
-from parties.federated.events import Event
-from parties.federated.places import Place
-from parties.federated.watching import Spending
-from parties.rounds.oracle import QuorumReports, apart
+from parties.federated.events import Event, Events
+from parties.federated.watching import AnyAnswer, AnyAsked, Spending, WatchedOracle
+from parties.federated.whereabouts import Place
+from parties.rounds.oracle import QuorumReports
 from parties.rounds.partial import RoundResult
 from parties.rounds.plan import Part, Quorum
 from parties.rounds.roster import Enrolled, schema_digest
 from parties.rounds.round import Rounds
 
 
-def quorum_reports(
+def _reports(
     place: Place, spending: Spending, quorum: Quorum, seconds: float, journal: str | Path | None
 ) -> QuorumReports:
     """What an oracle asks; without a journal of somebody's it has one for as long as it lives."""
@@ -49,46 +52,68 @@ def quorum_reports(
     stack.callback(rounds.close)
     reports = QuorumReports(rounds, quorum, seconds, by_row=place.lr.by_row, heard=heard)
     weakref.finalize(reports, stack.close)
-    apart(lambda: _enrol(rounds, place))
+    _enrol(rounds, place)
     return reports
+
+
+class WatchedQuorum(WatchedOracle):
+    """The local model without whoever is slow or gone; what is told of its rounds says who is missing, by reason."""
+
+    def __init__(
+        self,
+        reports: QuorumReports,
+        epsilon: Epsilon,
+        source: RandomSource,
+        events: Events,
+        *,
+        divide: Divided = "people",
+        owner: object = None,
+    ) -> None:
+        oracle = LocalOracle(reports, epsilon, source, divide=divide)
+        super().__init__(oracle, events, oracle.model, owner, epsilon=float(epsilon))
+        self._reports = reports
+        self._before = 0
+
+    @property
+    def results(self) -> Sequence[RoundResult]:
+        """Of how many people each answer to a request is, and who is missing."""
+        return self._reports.results
+
+    def _told(
+        self, queries: Sequence[AnyAsked], ask: Callable[[Sequence[AnyAsked]], list[AnyAnswer]]
+    ) -> list[AnyAnswer]:
+        self._before = len(self.results)
+        return super()._told(queries, ask)
+
+    def _ended(self, started: Event, spent: float, answers: Sequence[Answer | VectorAnswer]) -> Event:
+        results = self.results[self._before :]  # one for each part of the people
+        missing = Counter[str]()
+        for result in results:
+            missing.update({why: count.people for why, count in result.missing.items()})
+        return replace(
+            super()._ended(started, spent, answers),
+            missing=dict(missing),
+            parties=min(result.answered.parties for result in results),
+            asked=max(result.asked.parties for result in results),
+        )
 
 
 def quorum_oracle(
     place: Place,
     spending: Spending,
-    model: str,
-    epsilon: Epsilon | None,
+    events: Events,
+    epsilon: Epsilon,
     source: RandomSource,
     *,
+    owner: object,
     quorum: str | float,
     deadline_seconds: float = 60.0,
     journal: str | Path | None = None,
     divide: Divided = "people",
-) -> LocalOracle:
-    """The local model without whoever is slow or gone, if a quorum answers every request by its deadline."""
-    name = LocalOracle.model
-    if model != name or epsilon is None:
-        raise InvalidParameter(f'a quorum is of the {name} model: oracle("{name}", epsilon=1, quorum=0.7)')
-    reports = quorum_reports(place, spending, Quorum.of_text(quorum), deadline_seconds, journal)
-    return LocalOracle(reports, epsilon, source, divide=divide)
-
-
-def ended(result: RoundResult, query: str, people: int, epsilon: Epsilon) -> Event:
-    """What is told of a round that brought an answer."""
-    return Event(
-        "round ended",
-        LocalOracle.model,
-        (query,),
-        people,
-        reports=result.answered.people,
-        missing={why: count.people for why, count in result.missing.items()},
-        epsilon=float(epsilon),
-        value=result.answer.value,
-        standard_error=result.answer.standard_error,
-        half_width=result.answer.half_width(),
-        parties=result.answered.parties,
-        asked=result.asked.parties,
-    )
+) -> WatchedQuorum:
+    """The oracle of a federation's parties, of whom a quorum is to answer every request by its deadline."""
+    reports = _reports(place, spending, Quorum.of_text(quorum), deadline_seconds, journal)
+    return WatchedQuorum(reports, epsilon, source, events, divide=divide, owner=owner)
 
 
 def _enrol(rounds: Rounds, place: Place) -> None:

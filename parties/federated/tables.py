@@ -15,7 +15,6 @@ Checked in tests/unit/parties/federated/test_federated_tables.py.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter, InvalidRecord
 from parties.agent.data import load_table, records_of_columns, records_of_table
 from parties.agent.declared import Declared, declared_schema
+from parties.toml_file import TomlFile
 
 if TYPE_CHECKING:
     import pyarrow
@@ -64,16 +64,11 @@ def declared_of(schema: SchemaLike) -> Declared:
 
 
 def _declared_in_file(path: Path) -> Declared:
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidParameter(f"{path}: not a TOML file: {error}") from error
-    except FileNotFoundError:
-        raise InvalidParameter(f"{path}: there is no such file") from None
-    columns = table.get("schema")
+    file = TomlFile(path)
+    columns = file.table.get("schema")
     if not isinstance(columns, dict):
         raise InvalidParameter(f"{path}: there is no [schema] section")
-    return declared_schema(columns, lambda key, why: InvalidParameter(f"{path}: {'.'.join(key)}: {why}"))
+    return declared_schema(columns, file.wrong)
 
 
 def _arrow(data: object) -> pyarrow.Table:

@@ -79,7 +79,6 @@ class LedgerOfSome:
 
     @property
     def limit(self) -> Epsilon:
-        """What each person may spend in total."""
         return self._whole.limit
 
     def charge(self, charge: Charge) -> Receipt:

@@ -8,6 +8,7 @@ spent, and what is left is at most the rest; parties themselves know better (`Re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -18,11 +19,11 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import LocalDpError
-from localdp.oracles.around import OracleAround, ReportsAround
 from localdp.oracles.collecting import ShareServers
 from localdp.oracles.definition import Answer, StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.lr import LROracle, cohorts_by_party
 from localdp.oracles.shuffler import Mixer, Promise
+from localdp.oracles.wrapping import OracleAround, ReportsAround
 from localdp.party.party import Request
 from localdp.queries.asked import Asked, AskedVector
 from localdp.randomizers.definition import Reports
@@ -32,8 +33,8 @@ from localdp.sharing.storage import Holding
 from parties.federated.events import Event, Events
 from parties.status import reason
 
-_AnyAsked = TypeVar("_AnyAsked")
-_AnyAnswer = TypeVar("_AnyAnswer", Answer, VectorAnswer)
+AnyAsked = TypeVar("AnyAsked")
+AnyAnswer = TypeVar("AnyAnswer", Answer, VectorAnswer)
 
 
 class Spending:
@@ -69,7 +70,6 @@ class WatchedReports(ReportsAround):
         self.contributors, self.events, self.spending, self.model = contributors, events, spending, model
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
-        """The reports of the cohort, in order of index, party by party."""
         sizes = [party.people for party in self.contributors]
         parts = [(number, part, part.size()) for number, part in cohorts_by_party(cohort, sizes)]
         waiting = iter([one for one in parts if one[2]])
@@ -99,7 +99,6 @@ class WatchedMixer(ReportsAround):
 
     @property
     def hiding(self) -> int:
-        """How many people there are whose reports the aggregator cannot have been told."""
         return self._mixer.hiding
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
@@ -116,37 +115,30 @@ class WatchedShares:
 
     behind: ShareServers
     spending: Spending
-    _counted: set[bytes] = field(
-        default_factory=set
-    )  # collections: one that broke off may be contributed to again
+    # Collections: one that broke off may be contributed to again.
+    _counted: set[bytes] = field(default_factory=set)
 
     @property
     def schema(self) -> Schema:
-        """What the parties' records consist of."""
         return self.behind.schema
 
     @property
     def contributors(self) -> tuple[Contributor, ...]:
-        """The parties, in order, and how many people each speaks for."""
         return self.behind.contributors
 
     @property
     def by_row(self) -> bool:
-        """Whether what is numbered is rows, somewhere, of which one person may own several."""
         return self.behind.by_row
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """Names of the share servers; the first one leads."""
         return self.behind.servers
 
     @property
     def relayed(self) -> bool:
-        """Whether somebody carries the parties' shares."""
         return self.behind.relayed
 
     def bind(self, collection_id: bytes) -> Binding:
-        """What ties a new collection to the servers as they are now."""
         return self.behind.bind(collection_id)
 
     def open(self, collection: Collection) -> bool:
@@ -162,11 +154,9 @@ class WatchedShares:
         return counted
 
     def agree(self, collection: Collection) -> Holding:
-        """Have the servers verify what they hold, and make the set of accepted reports final."""
         return self.behind.agree(collection)
 
     def holdings(self, collection: Collection) -> list[Holding]:
-        """What each server counts."""
         return self.behind.holdings(collection)
 
     def release(
@@ -197,7 +187,6 @@ class WatchedOracle(OracleAround):
         self.epsilon = epsilon
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
-        """One round: the mean of every query, in order."""
         return self._told(queries, self.behind.answer)
 
     def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
@@ -206,15 +195,15 @@ class WatchedOracle(OracleAround):
 
     def in_rounds(self, rounds: int) -> WatchedOracle:
         """A watched view whose rounds cost together what one round of this oracle costs."""
-        return WatchedOracle(
-            self.behind.in_rounds(rounds), self.events, self.model, self.owner, self.parties
-        )
+        view = copy(self)
+        view.behind, view.epsilon = self.behind.in_rounds(rounds), None
+        return view
 
     def _told(
         self,
-        queries: Sequence[_AnyAsked],
-        ask: Callable[[Sequence[_AnyAsked]], list[_AnyAnswer]],
-    ) -> list[_AnyAnswer]:
+        queries: Sequence[AnyAsked],
+        ask: Callable[[Sequence[AnyAsked]], list[AnyAnswer]],
+    ) -> list[AnyAnswer]:
         event = Event("round started", self.model, _texts(queries), self.people, epsilon=self.epsilon)
         self.events.tell(event)
         spent = self.cost.epsilon_per_person

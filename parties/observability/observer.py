@@ -207,7 +207,6 @@ class WatchedLedger:
 
     @property
     def limit(self) -> Epsilon:
-        """What each person may spend in total."""
         return self._ledger.limit
 
     def charge(self, charge: Charge) -> Receipt:
@@ -226,7 +225,6 @@ class WatchedLedger:
         return self._ledger.was_heard(charge)
 
     def spent(self) -> NDArray[np.int64]:
-        """Nanonats spent by each person."""
         return self._ledger.spent()
 
     def __getattr__(self, name: str) -> object:

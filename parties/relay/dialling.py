@@ -1,8 +1,7 @@
 """An agent dials its coordinator, stays attached, and comes back when the stream breaks.
 
-Between two attempts it waits: longer after each failure, up to `Backoff.longest_seconds`, with some chance in it, so that
-a thousand agents do not come back at once.  The wait is short again only after a stream has lasted: two agents that were
-given the same name, and take it from one another, end up doing so rarely.
+Between two attempts it waits, longer after each failure (`parties.repeating.Patience`).  The wait is short again only
+after a stream has lasted: two agents that were given the same name, and take it from one another, end up doing so rarely.
 
 Each attempt opens a channel of its own, so that certificates renewed on disk are used from the next one on.
 
@@ -13,10 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import grpc
@@ -24,6 +22,7 @@ import grpc
 from localdp.errors import LocalDpError, Unreachable
 from parties.relay.answering import Answering, Methods
 from parties.relay.limits import GREETING_SECONDS
+from parties.repeating import Patience
 from parties.status import error_of
 from parties.wire.v1 import relay_pb2 as pb
 from parties.wire.v1 import relay_pb2_grpc
@@ -33,23 +32,17 @@ Stream: TypeAlias = Any  # a grpc.aio.StreamStreamCall, whose type does not say 
 
 
 @dataclass(slots=True)
-class Backoff:
+class Waits:
     """How long to wait before the next attempt."""
 
-    first_seconds: float = 0.2
-    longest_seconds: float = 10.0
+    patience: Patience = Patience(longest_pause_seconds=10.0)
     lasting_seconds: float = 30.0  # a stream that lasted so long was a good one
-    _next: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._next = self.first_seconds
+    failures: int = 0  # since then
 
     def after(self, lasted_seconds: float) -> float:
-        """The wait after a stream, or an attempt at one, that lasted so long: half of it is chance."""
-        if lasted_seconds >= self.lasting_seconds:
-            self._next = self.first_seconds
-        current, self._next = self._next, min(2 * self._next, self.longest_seconds)
-        return current * (0.5 + secrets.randbelow(1 << 20) / (1 << 21))
+        """The wait after a stream, or an attempt at one, that lasted so long."""
+        self.failures = 1 if lasted_seconds >= self.lasting_seconds else self.failures + 1
+        return self.patience.pause_seconds(self.failures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +63,11 @@ async def keep_attached(
     line: Line,
     stop: asyncio.Event,
     grace_seconds: float,
-    backoff: Backoff | None = None,
+    waits: Waits | None = None,
     notify: Callable[[LocalDpError | None], None] = _ignored,
 ) -> None:
     """Be available until told to stop, then finish what was begun.  `notify` hears None, or why the stream is over."""
-    waits = backoff or Backoff()
+    waits = waits or Waits()
     while not stop.is_set():
         began = time.monotonic()
         try:

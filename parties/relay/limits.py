@@ -16,15 +16,13 @@ from localdp.errors import LocalDpError
 from parties.serving import LARGEST_MESSAGE_BYTES
 from parties.status import DETAILS_KEY, details
 
-LARGEST_PAYLOAD_BYTES = (
-    LARGEST_MESSAGE_BYTES - 1024
-)  # a larger frame would end the stream, and all calls on it
+# A larger frame would end the stream, and all calls on it.
+LARGEST_PAYLOAD_BYTES = LARGEST_MESSAGE_BYTES - 1024
 LONGEST_PARTY_NAME = 128
 LONGEST_METHOD = 256
 MOST_CALLS = 64  # on one stream at once
-WINDOW_PARTS = (
-    2  # of one answer on their way, or waiting to be used: one is used while the next one travels
-)
+# Of one answer on their way, or waiting to be used: one is used while the next one travels.
+WINDOW_PARTS = 2
 GREETING_SECONDS = 10.0
 STALL_SECONDS = 20.0  # that an answer waits for credit before it is given up
 

@@ -4,7 +4,7 @@
 |---|---|
 | `story.py` | what a report tells, as data: groups of panels, promises, refusals, costs, origin |
 | `files.py` | the results in a directory, read without belief |
-| `results.py` | the story of results.json: its points (`points.py`), words (`telling.py`) and tables (`accounts.py`) |
+| `results.py` | the story of results.json: its points (`points.py`), words (`in_words.py`) and tables (`in_tables.py`) |
 | `stories.py` | the stories of a comparison, a separation and an attack |
 | `drawing.py` | panels as SVG |
 | `tables.py`, `page.py`, `page.html` | the page |

@@ -17,7 +17,7 @@ from localdp.experiments.panels import Panel
 from localdp.oracles.models import MODELS
 from parties.durable import Data
 from parties.report.drawing import GRID, INK, PAPER, panel_svg, shows_no_zero
-from parties.report.story import Group, Promise, Story
+from parties.report.story import Group, PromiseInWords, Story
 from parties.report.tables import facts, points_table, table
 
 _COLOURS = {row.colour: f"var(--{row.name})" for row in MODELS.values() if row.colour != INK}
@@ -120,7 +120,7 @@ def _promises(story: Story) -> str:
     return about + (f'<div class="cards">\n{cards}\n</div>' if cards else "")
 
 
-def _promise(promise: Promise) -> str:
+def _promise(promise: PromiseInWords) -> str:
     return (
         f'<article><h4 class="{escape(promise.model)}">{escape(promise.model)}</h4>'
         f"<p>{escape(promise.words)}</p>{facts(promise.facts) if promise.facts else ''}</article>"

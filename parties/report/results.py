@@ -6,7 +6,7 @@ from localdp.errors import InvalidParameter
 from localdp.experiments.panels import Panel
 from parties.durable import Data
 from parties.experiments.results import FORMAT, ONE_TRIAL
-from parties.report import accounts, telling
+from parties.report import in_tables, in_words
 from parties.report.points import groups_of, pools_of
 from parties.report.story import Group, Story
 from parties.report.wording import alike
@@ -17,28 +17,28 @@ def story_of_results(source: str, data: Data) -> Story:
     if data["format"] != FORMAT:
         raise InvalidParameter(f"results of format {data['format']!s:.20}; this version reads {FORMAT}")
     provenance, pools = data["provenance"], pools_of(data)
-    plan = telling.plan_of(provenance)
+    plan = in_words.plan_of(provenance)
     groups = groups_of(pools, "query" in plan.run)
     insecure = provenance["seeds"] != "system randomness"
     confidential = bool(provenance.get("confidential", False))
     return Story(
         source=source,
         title=plan.title,
-        asked=telling.asked(plan, pools, provenance),
+        asked=in_words.asked(plan, pools, provenance),
         groups=groups,
         data={"format": data["format"], "provenance": provenance, "cells": data["cells"]},
         lead=_lead(groups),
         warning=str(provenance["privacy"]) if insecure or confidential else "",
         confidential=confidential,
-        promises=telling.promises(data["cells"]),
+        promises=in_words.promises(data["cells"]),
         about_promises="What the trust models would promise, had the coins been secret."
         if insecure
         else ONE_TRIAL,
-        refusals=accounts.refusals(data["cells"], pools, plan),
-        costs=accounts.costs(pools),
-        notes=telling.notes(plan, dict.fromkeys(spot.model for spot in pools)),
-        cells=accounts.all_cells(pools, "query" in plan.run),
-        origin=telling.origin(provenance),
+        refusals=in_tables.refusals(data["cells"], pools, plan),
+        costs=in_tables.costs(pools),
+        notes=in_words.notes(plan, dict.fromkeys(spot.model for spot in pools)),
+        cells=in_tables.all_cells(pools, "query" in plan.run),
+        origin=in_words.origin(provenance),
         configuration=str(provenance["configuration"]),
     )
 

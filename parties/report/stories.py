@@ -9,10 +9,13 @@ from collections.abc import Iterable
 
 from localdp.experiments.comparison import ORDER
 from localdp.experiments.panels import Panel, Point
+from localdp.oracles.local import LocalOracle
 from localdp.oracles.models import MODELS, models_with
+from localdp.oracles.shared import SharedOracle
+from localdp.oracles.shuffled import ShuffledOracle
 from parties.durable import Data
+from parties.report.in_words import promise_of
 from parties.report.story import Facts, Group, Story, Table
-from parties.report.telling import promise_of
 from parties.report.wording import MISSING, number, slope
 
 _ONE_COUNT = (
@@ -119,14 +122,15 @@ def _all_numbers(panel: Panel) -> Table:
 def _summary(points: Iterable[Point]) -> str:
     """The message in one or two sentences, from the largest n that both protocols without a trusted party have."""
     errors = {(point.series, point.parameter): point.value for point in points}
-    common = [n for model, n in errors if model == "local" and ("shared", n) in errors]
+    local, shared, shuffled = LocalOracle.model, SharedOracle.model, ShuffledOracle.model
+    common = [n for model, n in errors if model == local and (shared, n) in errors]
     if not common:
         return "The error of each trust model, measured and predicted."
     people = max(common)
-    local, shared, mixed = (errors.get((model, people)) for model in ("local", "shared", "shuffled"))
+    mixed = errors.get((shuffled, people))
     told = (
-        f"With {people:,} people the local model is off by {number(local)} on average, the shared curator by "
-        f"{number(shared)}, at the same epsilon; in neither does anybody see a record."
+        f"With {people:,} people the local model is off by {number(errors[local, people])} on average, the shared "
+        f"curator by {number(errors[shared, people])}, at the same epsilon; in neither does anybody see a record."
     )
     return (
         told if mixed is None else f"{told} Mixed by a shuffler, local reports are off by {number(mixed)}."

@@ -26,7 +26,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
+class PromiseInWords:
     """What one trust model promises, in words for the person whose record it is."""
 
     model: str
@@ -56,7 +56,7 @@ class Story:
     lead: str = ""
     warning: str = ""
     confidential: bool = False  # as the table that it is about
-    promises: tuple[Promise, ...] = ()
+    promises: tuple[PromiseInWords, ...] = ()
     about_promises: str = ""
     refusals: Table | None = None
     costs: Table | None = None

@@ -1,83 +1,68 @@
 """Many calls at once, bounded in number and in time: nobody is lost, and nobody waits for the slowest.
 
-At most `MOST_CALLS` run at a time; more would come back as bare cancellations.  Whoever hangs must not keep the others
-from being asked, so each call may take the time that is left divided by the number of windows that are still to come:
-even if all of them hang, the last one is begun before the deadline.
+At most `MOST_CALLS` run at a time, each in a thread; more would come back as bare cancellations.  Whoever hangs must not
+keep the others from being asked, so each call may take the time that is left divided by the number of windows that are
+still to come: even if all of them hang, the last one is begun before the deadline.  That a call ends when its time is over
+is gRPC's affair, so `fan_out` itself waits for whoever it has begun.
 
-Checked in tests/unit/parties/rounds/test_rounds_asking.py; the burst of 10,000 calls in tests/integration/test_rounds.py.
+Checked in tests/unit/parties/rounds/test_rounds_asking.py; the burst of 10,000 calls in
+tests/integration/test_rounds_at_scale.py.
 """
 
 from __future__ import annotations
 
-import asyncio
 import math
-from collections.abc import Awaitable, Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
-import grpc
-
-from localdp.cohorts import Cohort
-from localdp.errors import DeadlineMissed, LocalDpError
-from localdp.party.party import Request
-from localdp.randomizers.definition import TalliedRandomizer, Tally, tally_packed
-from parties import codec
+from localdp.errors import LocalDpError
+from localdp.randomizers.definition import LocalRandomizer, TalliedRandomizer, Tally, tally_packed
 from parties.coordinator import MOST_CALLS
-from parties.receiving import Expected
-from parties.repeating import Begun, Stub
-from parties.status import error_of, reason
-from parties.wire.v1 import oracle_pb2_grpc
+from parties.repeating import Response
+from parties.status import reason
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
-Work = Callable[[_Item, float], Awaitable[_Result]]  # of an item, until a time of the event loop
+Clock = Callable[[], float]
 
 
-async def fan_out(
+def fan_out(
     items: Sequence[_Item],
-    work: Work[_Item, _Result],
+    work: Callable[[_Item, float], _Result],
     deadline: float,
     window: int = MOST_CALLS,
-    named: Callable[[_Item], str] = lambda item: "a party",
+    give_up: Callable[[], None] = lambda: None,
+    clock: Clock = time.monotonic,
 ) -> list[_Result | LocalDpError]:
-    """The outcome of every item, in order: its result, or why there is none.  Ends at the deadline, a loop time.
+    """The outcome of every item, in order: its result, or why there is none; the deadline is one of the clock.
 
-    What gRPC says is told of whoever the item names.
+    Work is told how many seconds it may take, and ends by then.  `give_up` has whatever runs end at once, where this call
+    is interrupted or comes to a mistake of our own.
     """
-    loop = asyncio.get_running_loop()
-    outcomes: list[_Result | LocalDpError] = [DeadlineMissed("not done at the deadline") for _ in items]
-    waiting = iter(range(len(items)))
 
-    async def worker() -> None:
-        for place in waiting:
-            windows = math.ceil((len(items) - place) / window)
-            until = loop.time() + (deadline - loop.time()) / windows
-            outcomes[place] = await _outcome(work, items[place], until, named)
+    def outcome(place: int) -> _Result | LocalDpError:
+        try:
+            return work(items[place], share_of(place, len(items), window, deadline - clock()))
+        except LocalDpError as error:
+            return error
 
-    workers = [asyncio.create_task(worker()) for _ in range(min(window, len(items)))]
-    try:
-        await asyncio.wait(workers, timeout=max(0.0, deadline - loop.time())) if workers else None
-    finally:
-        for task in workers:
-            task.cancel()
-        ends = await asyncio.gather(*workers, return_exceptions=True)
-    for end in ends:
-        if isinstance(end, Exception):  # not an error of the library, hence ours
-            raise end
-    return outcomes
+    with ThreadPoolExecutor(window) as threads:
+        try:
+            futures = [threads.submit(outcome, place) for place in range(len(items))]
+            for future in as_completed(futures):
+                future.result()  # a mistake of our own is raised as soon as it is made
+            return [future.result() for future in futures]
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            give_up()
+            raise
 
 
-async def _outcome(
-    work: Work[_Item, _Result], item: _Item, until: float, named: Callable[[_Item], str]
-) -> _Result | LocalDpError:
-    try:
-        async with asyncio.timeout_at(until):
-            return await work(item, until)
-    except TimeoutError:
-        return DeadlineMissed("did not answer in its share of the time")
-    except LocalDpError as error:
-        return error
-    except grpc.RpcError as failure:
-        return error_of(failure, named(item))
+def share_of(place: int, items: int, window: int, seconds_left: float) -> float:
+    """What an item that is begun now may take: its window's share of the time that is left."""
+    return max(0.0, seconds_left) / math.ceil((items - place) / window)
 
 
 def reason_of(error: LocalDpError) -> str:
@@ -85,24 +70,10 @@ def reason_of(error: LocalDpError) -> str:
     return reason(type(error)).lower()
 
 
-async def ask(
-    channel: grpc.aio.Channel, request: Request, cohort: Cohort, people: int, until: float
-) -> Tally:
-    """The tally of one party's reports: all that were asked for, each well formed, or an error, perhaps gRPC's."""
-    assert isinstance(request.randomizer, TalliedRandomizer)
-    seconds = max(0.0, until - asyncio.get_running_loop().time())
-    stub: Stub = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
-    call = stub.Randomize(codec.request_to_wire(request, cohort), timeout=seconds)
-    try:
-        return await _tally(call, request.randomizer, people)
-    finally:
-        call.cancel()
-
-
-async def _tally(call: Begun, randomizer: TalliedRandomizer, people: int) -> Tally:
-    merged, expected = randomizer.tally(randomizer.unpack(b"", 0)), Expected(people, "a party")
-    async for message in call:
-        expected.take(message)
+def tallied(randomizer: LocalRandomizer, messages: Iterable[Response]) -> Tally:
+    """The sums over the reports in some messages, each of which is well formed; of nobody's reports they are zero."""
+    assert isinstance(randomizer, TalliedRandomizer)
+    merged = randomizer.tally(randomizer.unpack(b"", 0))
+    for message in messages:
         merged = merged.merge(tally_packed(randomizer, message.packed, message.reports))
-    expected.require_none_left()
-    return merged  # of a random part of the people a small party may have nobody
+    return merged

@@ -20,7 +20,7 @@ from google.protobuf.message import DecodeError
 from localdp.errors import InvalidParameter, LocalDpError, StorageFailed
 from localdp.randomizers.definition import Tally
 from parties import codec
-from parties.rounds.plan import Headcount, Part, Plan, Quorum
+from parties.rounds.plan import Headcount, Part, Quorum, RoundPlan
 from parties.rounds.storage import Storage, storage_errors
 from parties.wire.v1 import cohort_pb2, oracle_pb2
 
@@ -34,7 +34,7 @@ class Journal:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, plan: RoundPlan) -> None:
         """Write the plan; when this returns, it is on disk."""
         request, quorum = codec.request_to_wire(plan.request, plan.cohort), plan.quorum
         round_id = plan.round_id
@@ -59,7 +59,7 @@ class Journal:
                 ),
             )
 
-    def plan(self, round_id: str) -> Plan:
+    def plan(self, round_id: str) -> RoundPlan:
         """The plan of a round, rebuilt and checked."""
         with storage_errors():
             row = self._storage.file.execute(
@@ -85,7 +85,7 @@ class Journal:
                 ],
             )
 
-    def tallies(self, plan: Plan) -> dict[str, Tally]:
+    def tallies(self, plan: RoundPlan) -> dict[str, Tally]:
         """What has been answered so far, by party."""
         with storage_errors():
             rows = self._storage.file.execute(
@@ -98,7 +98,7 @@ class Journal:
             for party, reports, sums in rows
         }
 
-    def close(self, plan: Plan, reasons: Mapping[str, str]) -> None:
+    def close(self, plan: RoundPlan, reasons: Mapping[str, str]) -> None:
         """End a round; one that has ended, here or by another coordinator, stays as it is.
 
         `reasons` says of each party why it did not answer; what is kept is how many there are of each.
@@ -111,7 +111,7 @@ class Journal:
                 (json.dumps(data), plan.round_id),
             )
 
-    def ended(self, plan: Plan) -> Missing | None:
+    def ended(self, plan: RoundPlan) -> Missing | None:
         """Who was missing at the end of a round; None while it is open."""
         with storage_errors():
             row = self._storage.file.execute(
@@ -121,7 +121,7 @@ class Journal:
             return None
         return {reason: Headcount(*counts) for reason, counts in json.loads(row[0]).items()}
 
-    def unfinished(self) -> list[Plan]:
+    def unfinished(self) -> list[RoundPlan]:
         """The open rounds, oldest first."""
         with storage_errors():
             rows = self._storage.file.execute(
@@ -130,7 +130,7 @@ class Journal:
         return [self.plan(round_id) for (round_id,) in rows]
 
 
-def missing_by_reason(plan: Plan, answered: Container[str], reasons: Mapping[str, str]) -> Missing:
+def missing_by_reason(plan: RoundPlan, answered: Container[str], reasons: Mapping[str, str]) -> Missing:
     """Everybody in the plan who has not answered, counted by reason."""
     missing: dict[str, Headcount] = {}
     for part in plan.parts:
@@ -144,7 +144,9 @@ def _cohort_bytes(part: Part) -> bytes:
     return codec.cohort_to_wire(part.cohort).SerializeToString(deterministic=True)
 
 
-def _plan(round_id: str, row: tuple[bytes, bytes, str], asked: list[tuple[str, str, bytes, int]]) -> Plan:
+def _plan(
+    round_id: str, row: tuple[bytes, bytes, str], asked: list[tuple[str, str, bytes, int]]
+) -> RoundPlan:
     try:
         request, cohort = codec.request_from_wire(oracle_pb2.RandomizeRequest.FromString(row[0]))
         fraction, of = json.loads(row[2])
@@ -152,6 +154,6 @@ def _plan(round_id: str, row: tuple[bytes, bytes, str], asked: list[tuple[str, s
             Part(party, address, codec.cohort_from_wire(cohort_pb2.Cohort.FromString(part)), people)
             for party, address, part, people in asked
         )
-        return Plan(request, cohort, Quorum(Fraction(fraction), of), row[1], parts)
+        return RoundPlan(request, cohort, Quorum(Fraction(fraction), of), row[1], parts)
     except (LocalDpError, DecodeError, ValueError) as error:
         raise StorageFailed(f"round {round_id} of the journal cannot be read") from error

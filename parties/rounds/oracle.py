@@ -10,8 +10,6 @@ Checked in tests/integration/test_quorum_oracle.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
@@ -24,14 +22,7 @@ from parties.rounds.plan import Part, Quorum
 from parties.rounds.round import Rounds
 
 _MOST_NAMED = 8
-_Result = TypeVar("_Result")
 Heard = Callable[[Sequence[Part], Epsilon], None]  # who answered a new round, and what each person paid
-
-
-def apart(work: Callable[[], _Result]) -> _Result:
-    """The same in a thread of its own: a notebook has an event loop in this one."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(work).result()
 
 
 class QuorumReports:
@@ -55,7 +46,6 @@ class QuorumReports:
 
     @property
     def schema(self) -> Schema:
-        """What the parties' records consist of."""
         return self._rounds.roster.schema
 
     @property
@@ -66,7 +56,7 @@ class QuorumReports:
     def tally(self, request: Request, cohort: Cohort) -> Tally:
         """The sums over those who answered; a round that asked the same and is still open goes on."""
         try:
-            result = apart(lambda: self._ended(request, cohort))
+            result = self._ended(request, cohort)
         except (QuorumMissed, Unreachable) as error:
             raise type(error)(f"{error}{self._names()}") from error
         self.results.append(result)
@@ -79,11 +69,8 @@ class QuorumReports:
         if begun is not None:
             self._resuming(begun.round_id)
             return self._rounds.resume(begun.round_id, deadline_seconds=self._seconds, quorum=self._quorum)
-        result, missing = (
-            self._rounds.begin(request, self._quorum, self._seconds, whole),
-            self._rounds.refusals,
-        )
-        parts = self._rounds.journal.plan(result.round_id).parts
+        result = self._rounds.begin(request, self._quorum, self._seconds, whole)
+        parts, missing = self._rounds.journal.plan(result.round_id).parts, self._rounds.refusals
         self._heard([one for one in parts if one.party not in missing], request.randomizer.epsilon)
         return result
 

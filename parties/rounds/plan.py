@@ -106,7 +106,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RoundPlan:
     """One round: the request that everybody gets, and everybody who gets it."""
 
     request: Request
@@ -137,7 +137,9 @@ class Plan:
         return self.cohort.stop - self.cohort.start
 
 
-def planned(request: Request, cohort: Cohort | None, quorum: Quorum, parties: Sequence[Enrolled]) -> Plan:
+def planned(
+    request: Request, cohort: Cohort | None, quorum: Quorum, parties: Sequence[Enrolled]
+) -> RoundPlan:
     """The plan of a round over these parties; by default everybody is asked."""
     met = [party for party in parties if party.met]
     if not met:
@@ -154,4 +156,4 @@ def planned(request: Request, cohort: Cohort | None, quorum: Quorum, parties: Se
     if not some:
         raise InvalidParameter("the cohort is empty")
     some += [Part(party.name, party.address, Cohort(0, 0), 0) for party in parties if not party.people]
-    return Plan(request, whole, quorum, met[0].schema_digest, tuple(some))
+    return RoundPlan(request, whole, quorum, met[0].schema_digest, tuple(some))

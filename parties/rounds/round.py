@@ -14,25 +14,32 @@ Checked by killing the coordinator at every step in tests/fault/test_round_fault
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
+from queue import SimpleQueue
+
+import grpc
 
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, LocalDpError, QuorumMissed, Unreachable
 from localdp.party.party import SHORTEST_REQUEST_ID, Request
 from localdp.party.question import Question
 from localdp.randomizers.definition import LocalRandomizer, Tally
-from parties.coordinator import Peer
+from parties.coordinator import Peer, RemoteParty
 from parties.identity import Identity
-from parties.repeating import Patience, Persistence
-from parties.rounds.asking import ask, fan_out, reason_of
+from parties.receiving import Reception
+from parties.repeating import Begun, Patience, Persistence
+from parties.rounds.asking import fan_out, reason_of, tallied
 from parties.rounds.journal import Journal, missing_by_reason
 from parties.rounds.liveness import enrolling, require_live
 from parties.rounds.partial import RoundResult
-from parties.rounds.plan import Headcount, Part, Plan, Quorum, in_words, planned
+from parties.rounds.plan import Headcount, Part, Quorum, RoundPlan, in_words, planned
 from parties.rounds.roster import Roster
 from parties.rounds.storage import Storage
 
@@ -64,15 +71,12 @@ class Rounds:
         self._identity = identity
         self._identifiers = identifiers
         self._step = step
-        self._persistence = Persistence(patience or Patience())
+        self._telling = threading.Lock()  # steps are told one after the other, whoever takes them
+        self._patience = patience or Patience()
+        self.repeated = 0  # how often a party was asked again so far, because it was away
         # Of the latest run, by party, for whoever operates the roster: who could not be enrolled, and who did not answer.
         self.away: dict[str, LocalDpError] = {}
         self.refusals: dict[str, LocalDpError] = {}
-
-    @property
-    def repeated(self) -> int:
-        """How often a party was asked again so far, because it was away."""
-        return self._persistence.repeated
 
     def close(self) -> None:
         """Let go of the file."""
@@ -117,12 +121,12 @@ class Rounds:
         plan = planned(request, cohort, quorum, self.roster.enrolled())
         _require_there(plan, self.away)
         self.journal.begin(plan)
-        self._step("planned")
+        self._tell("planned")
         return self._run(plan, plan.quorum, deadline_seconds)
 
     def unfinished(
         self, query: str, randomizer: LocalRandomizer, cohort: Cohort | None = None
-    ) -> Plan | None:
+    ) -> RoundPlan | None:
         """The latest open round that asked just this, of this cohort or of any: to be resumed, not asked anew."""
         text = Question.asked(query, self.roster.schema, randomizer).text
         for plan in reversed(self.journal.unfinished()):
@@ -141,21 +145,27 @@ class Rounds:
             return _result(plan, self.journal.tallies(plan), missing)
         return self._run(plan, quorum or plan.quorum, deadline_seconds)
 
-    def _run(self, plan: Plan, quorum: Quorum, deadline_seconds: float) -> RoundResult:
+    def _run(self, plan: RoundPlan, quorum: Quorum, deadline_seconds: float) -> RoundResult:
         answered = self.journal.tallies(plan)
         waiting = [part for part in plan.parts if part.people and part.party not in answered]
-        self.refusals = self._uncounted(plan) | asyncio.run(
-            _Fan(self, plan).asked(waiting, deadline_seconds)
-        )
+        fan = _Fan(self, plan)
+        try:
+            self.refusals = self._uncounted(plan) | fan.asked(waiting, deadline_seconds)
+        finally:
+            self.repeated += fan.persistence.repeated
         reasons = {party: reason_of(error) for party, error in self.refusals.items()}
         _require_quorum(plan, quorum, self.journal.tallies(plan), reasons)
         self.journal.close(plan, reasons)
-        self._step("ended")
+        self._tell("ended")
         ended = self.journal.ended(plan)
         assert ended is not None
         return _result(plan, self.journal.tallies(plan), ended)
 
-    def _uncounted(self, plan: Plan) -> dict[str, LocalDpError]:
+    def _tell(self, step: str) -> None:
+        with self._telling:
+            self._step(step)
+
+    def _uncounted(self, plan: RoundPlan) -> dict[str, LocalDpError]:
         """Who is asked for nothing, because nobody knew how many people there are, and why nobody did."""
         names = [part.party for part in plan.parts if not part.people]
         was = {name: Unreachable(f"party {name} was away when the round was planned") for name in names}
@@ -165,54 +175,81 @@ class Rounds:
 class _Fan:
     """The calls of one run of a round, and the one who writes down what they bring."""
 
-    def __init__(self, rounds: Rounds, plan: Plan) -> None:
+    def __init__(self, rounds: Rounds, plan: RoundPlan) -> None:
         self._rounds = rounds
         self._plan = plan
         self._addresses = {party.name: party.address for party in rounds.roster.enrolled()}
-        self._received: asyncio.Queue[tuple[str, Tally] | None] = asyncio.Queue()
+        self._received: SimpleQueue[tuple[str, Tally] | None] = SimpleQueue()
+        self._open: set[grpc.Channel] = set()
+        self.persistence = Persistence(rounds._patience)
 
-    async def asked(self, parts: list[Part], seconds: float) -> dict[str, LocalDpError]:
+    def asked(self, parts: list[Part], seconds: float) -> dict[str, LocalDpError]:
         """Ask until all have answered or the time is over; returns why whoever is missing is missing."""
-        deadline = asyncio.get_running_loop().time() + seconds
-        writer = asyncio.create_task(self._write())
-        outcomes = await fan_out(parts, self._one, deadline, named=lambda part: f"party {part.party}")
-        await self._received.put(None)
-        await writer
+        deadline = time.monotonic() + seconds
+        with ThreadPoolExecutor(1) as thread:
+            writing = thread.submit(self._write)
+            try:
+                outcomes = fan_out(parts, self._one, deadline, give_up=self._hang_up)
+            finally:
+                self._received.put(None)
+            writing.result()
         return {
             part.party: outcome
             for part, outcome in zip(parts, outcomes, strict=True)
             if isinstance(outcome, LocalDpError)
         }
 
-    async def _one(self, part: Part, until: float) -> bool:
+    def _one(self, part: Part, seconds: float) -> bool:
         if part.party not in self._addresses:
             raise Withdrawn("a party was withdrawn")
-        tally = await self._rounds._persistence.result_of(
-            lambda: self._answered(part, until), until, lambda: self._rounds._step("again")
-        )
-        self._rounds._step("received")
-        self._received.put_nowait((part.party, tally))
+        with self._dialled(part.party) as party:
+            reception = Reception(
+                lambda left: self._begun(party, part, left),
+                party.name,
+                seconds,
+                self.persistence,
+                again=lambda: self._rounds._tell("again"),
+            )
+            tally = tallied(self._plan.request.randomizer, reception.counted(part.people))
+        self._rounds._tell("received")
+        self._received.put((part.party, tally))
         return True
 
-    async def _answered(self, part: Part, until: float) -> Tally:
-        peer = Peer(part.party, self._addresses[part.party])
-        async with peer.open_aio(self._rounds._identity) as channel:
-            await require_live(channel, part.party, self._plan.schema_digest, until)
-            self._rounds._step("asking")
-            return await ask(channel, self._plan.request, part.cohort, part.people, until)
+    @contextmanager
+    def _dialled(self, name: str) -> Iterator[RemoteParty]:
+        peer = Peer(name, self._addresses[name])
+        with peer.open(self._rounds._identity) as channel:
+            self._open.add(channel)
+            try:
+                yield RemoteParty(peer, channel)
+            finally:
+                self._open.discard(channel)
 
-    async def _write(self) -> None:
+    def _begun(self, party: RemoteParty, part: Part, seconds: float) -> Begun:
+        """Its reports on their way, from a party that is there and is still the one that was enrolled."""
+        until = time.monotonic() + seconds
+        require_live(party, self._plan.schema_digest, seconds)
+        self._rounds._tell("asking")
+        return party.reports(self._plan.request, part.cohort)(max(0.0, until - time.monotonic()))
+
+    def _hang_up(self) -> None:
+        """End the calls that are still going on."""
+        self.persistence.stop()
+        for channel in list(self._open):
+            channel.close()
+
+    def _write(self) -> None:
         """Commit whatever has come in since the last commit at once: a sync for each party would be the bottleneck."""
         more = True
         while more:
-            batch = [await self._received.get()]
+            batch = [self._received.get()]
             while not self._received.empty():
-                batch.append(self._received.get_nowait())
+                batch.append(self._received.get())
             more = None not in batch
             some = [entry for entry in batch if entry is not None]
             if some:
-                await asyncio.to_thread(self._rounds.journal.record, self._plan.round_id, some)
-                self._rounds._step("recorded")
+                self._rounds.journal.record(self._plan.round_id, some)
+                self._rounds._tell("recorded")
 
 
 def _require_seconds(seconds: float) -> None:
@@ -220,11 +257,11 @@ def _require_seconds(seconds: float) -> None:
         raise InvalidParameter("a round's deadline lies above 0 seconds and within a day")
 
 
-def _headcount(plan: Plan, tallies: Mapping[str, Tally]) -> Headcount:
+def _headcount(plan: RoundPlan, tallies: Mapping[str, Tally]) -> Headcount:
     return sum((part.headcount for part in plan.parts if part.party in tallies), Headcount())
 
 
-def _require_there(plan: Plan, away: Mapping[str, LocalDpError]) -> None:
+def _require_there(plan: RoundPlan, away: Mapping[str, LocalDpError]) -> None:
     """Refuse a round whose quorum cannot be met without those who are away, before anybody pays for it."""
     there = [part.party for part in plan.parts if part.party not in away]
     counted = sum((part.headcount for part in plan.parts if part.party in there), Headcount())
@@ -239,7 +276,7 @@ def _require_there(plan: Plan, away: Mapping[str, LocalDpError]) -> None:
 
 
 def _require_quorum(
-    plan: Plan, quorum: Quorum, tallies: Mapping[str, Tally], reasons: Mapping[str, str]
+    plan: RoundPlan, quorum: Quorum, tallies: Mapping[str, Tally], reasons: Mapping[str, str]
 ) -> None:
     answered, asked = _headcount(plan, tallies), plan.asked
     if quorum.met(answered, asked):
@@ -251,7 +288,7 @@ def _require_quorum(
     )
 
 
-def _result(plan: Plan, tallies: Mapping[str, Tally], missing: Mapping[str, Headcount]) -> RoundResult:
+def _result(plan: RoundPlan, tallies: Mapping[str, Tally], missing: Mapping[str, Headcount]) -> RoundResult:
     return RoundResult(
         plan.round_id,
         plan.request.query,

@@ -17,10 +17,9 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.remaining import Step
 from localdp.errors import LocalDpError, MalformedReport
 from parties import codec
-from parties.coordinator import Peer
+from parties.coordinator import AnotherParty, Peer
 from parties.identity import Identity
 from parties.repeating import Begun, Response
-from parties.rounds.liveness import AnotherParty
 from parties.status import error_of
 from parties.wire.v1 import (
     oracle_pb2,

@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import grpc
 
 from localdp.sharing.blocks import ShareBlock
+from parties.shares.gathering import together
 from parties.shares.messages import block_to_wire
-from parties.shares.together import together
 from parties.status import error_of
 from parties.wire.v1 import share_server_pb2, share_server_pb2_grpc
 

@@ -72,17 +72,14 @@ class RemoteShareServers:
 
     @property
     def schema(self) -> Schema:
-        """What the parties' records consist of."""
         return self._parties.schema
 
     @property
     def contributors(self) -> tuple[Contributor, ...]:
-        """The parties, in order, and how many people each speaks for."""
         return self._parties.contributors
 
     @property
     def by_row(self) -> bool:
-        """Whether what is numbered is rows, somewhere, of which one person may own several."""
         return self._parties.by_row
 
     @property
@@ -112,7 +109,6 @@ class RemoteShareServers:
         self._channels.close()
 
     def open(self, collection: Collection) -> bool:
-        """Announce a collection to every server; returns whether its set of reports is final somewhere already."""
         request = pb.OpenCollectionRequest(collection=codec.collection_to_wire(collection))
         told = self._of_each(lambda stub, left: stub.OpenCollection.future(request, timeout=left))
         for name, answer in zip(self.servers, told, strict=True):
@@ -164,7 +160,6 @@ class RemoteShareServers:
             )
 
     def holdings(self, collection: Collection) -> list[Holding]:
-        """What each server counts."""
         request = pb.GetHoldingRequest(collection=collection.digest)
         told = self._of_each(lambda stub, left: stub.GetHolding.future(request, timeout=left))
         return [_counted(name, collection, one) for name, one in zip(self.servers, told, strict=True)]
@@ -172,7 +167,6 @@ class RemoteShareServers:
     def release(
         self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
     ) -> list[tuple[int, ...]]:
-        """Each server's noisy sums over exactly the agreed reports, for which all servers have signed."""
         request = pb.ReleaseRequest(collection=collection.digest, accepted=accepted, signatures=signed)
         told = self._of_each(lambda stub, left: stub.Release.future(request, timeout=left))
         return [_sums(name, collection, one) for name, one in zip(self.servers, told, strict=True)]

@@ -40,7 +40,6 @@ class RemoteHelper:
     async def check(
         self, collection: bytes, verify_key: bytes, positions: Positions
     ) -> tuple[Mask, Octets]:
-        """Which reports it has, and what it says about them."""
         request = pb.CheckReportsRequest(
             collection=collection, verify_key=verify_key, positions=pack_positions(positions)
         )
@@ -49,7 +48,6 @@ class RemoteHelper:
             return mask_from_wire(answer.held, len(positions)), rows_of(answer.verifiers, len(positions))
 
     async def vote(self, collection: bytes, positions: Positions, verifiers: Sequence[Octets]) -> Mask:
-        """Which reports it accepts, given what every server says about them."""
         request = pb.VoteOnReportsRequest(
             collection=collection,
             positions=pack_positions(positions),
@@ -60,16 +58,13 @@ class RemoteHelper:
             return mask_from_wire(answer.accepted, len(positions))
 
     async def commit(self, collection: bytes, job: Job) -> None:
-        """Have it count a job."""
         await self._call(self._stub.CommitJob, job_to_wire(collection, job))
 
     async def opening(self, collection: bytes) -> Opening:
-        """That it opened the collection, once."""
         answer = await self._call(self._stub.GetOpening, pb.GetOpeningRequest(collection=collection))
         return opening_from_wire(answer)
 
     async def seal(self, collection: bytes, expected: Holding, openings: Sequence[Opening]) -> None:
-        """Have it make the set of reports final, and sign for it."""
         request = pb.SealReportsRequest(
             collection=collection,
             expected=holding_to_wire(expected),
@@ -78,7 +73,6 @@ class RemoteHelper:
         await self._call(self._stub.SealReports, request)
 
     async def holding(self, collection: bytes) -> Holding:
-        """What it counts."""
         return holding_from_wire(
             await self._call(self._stub.GetHolding, pb.GetHoldingRequest(collection=collection))
         )

@@ -18,8 +18,8 @@ from localdp.sharing.blocks import Positions
 from localdp.sharing.collection import Collection
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Holding
+from parties.shares.gathering import together
 from parties.shares.helper import RemoteHelper
-from parties.shares.together import together
 
 IN_FLIGHT = 3
 BUSY_SECONDS = 10.0  # of one call; a deadline of a minute is far

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,7 +17,7 @@ from localdp.sharing.server_policy import ServerPolicy
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault
 from parties.identity import Identity
-from parties.serving import start_server
+from parties.serving import host_and_port, start_server, told_to_stop
 from parties.shares.old_state import key_of
 from parties.shares.service import SERVICE_NAME, ShareService
 from parties.shares.storage import SqliteStorage, storage_errors
@@ -104,18 +103,14 @@ async def serve_share_server(
     told: Told | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM, then finish what was begun; `started` is told name, address and key."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < len(name) <= LONGEST_NAME:
-        raise InvalidParameter(
-            "a share server has a name, and listens at an address such as 127.0.0.1:7001"
-        )
+    host, port = host_and_port(address, "a share server", 7001)
+    if not 0 < len(name) <= LONGEST_NAME:
+        raise InvalidParameter(f"a share server has a name of 1 to {LONGEST_NAME} characters")
     if identity is not None:
         identity.require_speaks_for(name)
     if state is None and identity is not None:  # without one it listens on loopback only
         raise InvalidParameter("a share server with a certificate needs --state: it must not forget")
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = told_to_stop()
     made = (
         server_without_state(name, policy)
         if state is None
@@ -123,7 +118,7 @@ async def serve_share_server(
     )
     with made as machine:
         service = ShareService(machine, identity=identity, peers=peers, collectors=collectors, told=told)
-        server, bound = await start_server(host, int(port), [(SERVICE_NAME, service.register)], identity)
+        server, bound = await start_server(host, port, [(SERVICE_NAME, service.register)], identity)
         started(machine.name, f"{host}:{bound}", machine.sealing_key.public.hex())
         asyncio.get_running_loop().call_later(WARM_SECONDS, service.warm)
         while not stop.is_set():

@@ -150,7 +150,6 @@ class SqliteStorage:
             return [self._kept(*row) for row in rows]
 
     def released(self, collection: bytes) -> Release | None:
-        """A collection that was released."""
         with storage_errors():
             row = self._file.execute("SELECT * FROM released WHERE digest = ?", (collection,)).fetchone()
         if row is None:
@@ -159,7 +158,6 @@ class SqliteStorage:
         return Release(owner, Holding(reports, accepted, jobs, sealed=True), noisy_sums, element_bytes)
 
     def open(self, collection: Collection, owner: str = "") -> None:
-        """A new collection."""
         description = codec.collection_to_wire(collection).SerializeToString(deterministic=True)
         with self._transaction():
             self._file.execute(
@@ -168,7 +166,6 @@ class SqliteStorage:
             )
 
     def keep_key(self, collection: bytes, verify_key: bytes) -> None:
-        """The key of a collection that has none."""
         with self._transaction():
             self._file.execute(
                 "UPDATE collections SET verify_key = ? WHERE digest = ?", (verify_key, collection)
@@ -196,7 +193,6 @@ class SqliteStorage:
             self._recent.keep(collection, upload.number, upload.rows)
 
     def rows(self, collection: bytes, upload: int) -> Rows:
-        """The reports of an upload."""
         rest, recent = self._rest(collection), self._recent.get(collection, upload)
         return self._read(rest, collection, upload) if recent is None else recent
 
@@ -240,7 +236,6 @@ class SqliteStorage:
         self._recent.drop(collection, finished)
 
     def seal(self, collection: bytes, holding: Holding) -> None:
-        """Nothing more is decided."""
         with self._transaction():
             self._file.execute(
                 "UPDATE collections SET reports = ?, accepted = ?, jobs = ? WHERE digest = ?",
@@ -267,7 +262,6 @@ class SqliteStorage:
         self._recent.drop_all(collection)
 
     def drop(self, collection: bytes) -> None:
-        """Forget a collection that was not released."""
         with self._transaction():
             self._drop(collection)
         self._recent.drop_all(collection)

@@ -159,16 +159,13 @@ class FileVault:
                 raise
 
     def collections(self) -> Sequence[bytes]:
-        """Of which collections there is a secret."""
         return tuple(self._slots)
 
     def secret(self, collection: bytes) -> bytes | None:
-        """The secret of a collection, if it was made and not destroyed."""
         held = self._slots.get(collection)
         return None if held is None else held[1]
 
     def make(self, collection: bytes) -> None:
-        """Make a secret for a collection."""
         if collection in self._slots:
             return
         slot = self._free[-1] if self._free else len(self._slots)

@@ -13,9 +13,9 @@ Checked by tests/contract/test_promise_ledger.py and tests/unit/parties/shuffler
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
@@ -27,7 +27,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.promised import Outlay, PromisedSums
 from localdp.cohorts import Cohort, Split
 from localdp.errors import InvalidParameter, StorageFailed
-from parties.durable import add_column, open_synced, transaction
+from parties.durable import add_column, open_synced, require_there_or_new, storage_errors, transaction
 
 _COLUMNS = "request, party, start, stop, seed, parts, part, epsilon_nanonats, delta_trillionths, reports"
 _LAYOUT = """
@@ -58,7 +58,7 @@ class SqlitePromiseLedger:
         """Open a file, or make a `new` one: one that is gone or empty would forget what was promised."""
         self._sums = PromisedSums(epsilon_total, delta_total)
         self._last = 0  # number of the last row that was booked
-        _require_there(path, new)
+        require_there_or_new(path, new, "ledger", "would forget what was promised", "shuffler", "--ledger")
         with _storage_errors():
             self._file = open_synced(path)
             if new:
@@ -109,16 +109,6 @@ class SqlitePromiseLedger:
         self._last += len(rows)
 
 
-def _require_there(path: Path, new: bool) -> None:
-    if new and path.exists():
-        raise InvalidParameter(f"{path} exists already; go on with it, or give another --ledger")
-    if not new and not path.is_file():
-        raise InvalidParameter(
-            f"there is no ledger at {path.absolute()}; a new one would forget what was promised. "
-            "If this shuffler is new, say --new"
-        )
-
-
 def _rows(outlay: Outlay) -> Iterator[tuple[object, ...]]:
     for name, cohort in outlay.parts:
         split = cohort.split
@@ -155,11 +145,4 @@ def _complete(file: sqlite3.Connection) -> None:
         add_column(file, "promised", "reports", "BLOB")
 
 
-@contextmanager
-def _storage_errors() -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.Error, OSError, OverflowError) as error:
-        raise StorageFailed(
-            f"the shuffler's ledger could not be read or written ({type(error).__name__})"
-        ) from error
+_storage_errors = functools.partial(storage_errors, "the shuffler's ledger")

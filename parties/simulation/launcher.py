@@ -32,16 +32,16 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records
 from localdp.errors import DeadlineMissed, InvalidParameter, Unreachable
-from localdp.experiments.keyring import Keyring
 from localdp.oracles.shuffler import Promise
 from localdp.oracles.simulated import party_name, server_name
+from localdp.randomness.keyring import Keyring
 from parties.coordinator import MOST_CALLS, Peer, RemoteParties
 from parties.durable import Data
 from parties.repeating import Begun, Stub
 from parties.shares.collector import never
 from parties.shuffler.client import RemoteShuffler
-from parties.simulation.files import PER_DIALLED_AGENT, PER_HOSTED_AGENT, USUAL, allow_open_files
 from parties.simulation.launched_shares import LaunchedShareServers
+from parties.simulation.open_files import PER_DIALLED_AGENT, PER_HOSTED_AGENT, USUAL, allow_open_files
 from parties.simulation.roles import (
     HOST,
     AgentRole,
@@ -57,6 +57,14 @@ from parties.simulation.roles import (
 START_SECONDS = 60.0
 START_SECONDS_EACH = 0.05  # more for everybody who is awaited: thousands take a while
 STOP_SECONDS = 15.0
+_SETTINGS = {
+    "GRPC_VERBOSITY": "NONE",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    # Messages of a megabyte come and go; to give their memory back each time costs more than to fill it.
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
+}
 
 
 class Simulation:
@@ -222,12 +230,7 @@ class _Nursery:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C in the terminal is for the launcher alone
-            env={
-                **os.environ,
-                "GRPC_VERBOSITY": "NONE",
-                "OMP_NUM_THREADS": "1",
-                "OPENBLAS_NUM_THREADS": "1",
-            },
+            env={**os.environ, **_SETTINGS},
         )
         self._unread = b""
         self._directory: Path | None = None

@@ -17,7 +17,7 @@ _NARROWEST = 12  # of an elastic column
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A heading and what stands below it."""
 
     name: str
@@ -31,7 +31,7 @@ class Column:
         """Of the widest cell."""
         return max(map(cell_len, (self.name, *(cell.plain for cell in self.cells))))
 
-    def cut_to(self, width: int) -> Column:
+    def cut_to(self, width: int) -> TableColumn:
         """The same, with cells that are cut short."""
         cells = [cell.copy() for cell in self.cells]
         for cell in cells:
@@ -39,7 +39,7 @@ class Column:
         return replace(self, cells=cells)
 
 
-def table_of(columns: Sequence[Column], width: int, styles: Sequence[str] = ()) -> Table:
+def table_of(columns: Sequence[TableColumn], width: int, styles: Sequence[str] = ()) -> Table:
     """The columns, or as many as fit; a style for each row may be given."""
     kept, gap = fitted(columns, width)
     table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
@@ -50,7 +50,7 @@ def table_of(columns: Sequence[Column], width: int, styles: Sequence[str] = ()) 
     return table
 
 
-def fitted(columns: Sequence[Column], width: int) -> tuple[list[Column], int]:
+def fitted(columns: Sequence[TableColumn], width: int) -> tuple[list[TableColumn], int]:
     """The columns that fit into a width, and the gap between them."""
     kept = list(columns)
     while True:
@@ -65,7 +65,7 @@ def fitted(columns: Sequence[Column], width: int) -> tuple[list[Column], int]:
         kept.remove(spared)
 
 
-def _shrunk(column: Column, over: int) -> Column:
+def _shrunk(column: TableColumn, over: int) -> TableColumn:
     if over <= 0 or not column.elastic:
         return column
     return column.cut_to(max(_NARROWEST, column.width - over))

@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from parties.view.columns import Column, table_of
+from parties.view.columns import TableColumn, table_of
 from parties.view.rounds import Note, PartiesView, PartyView
 from parties.view.words import by_reason, estimate, number, one_line
 
@@ -81,14 +81,14 @@ def _parties(parties: list[PartyView], width: int) -> Table:
     people = [f"{p.people:,}" if agent else "-" for p, agent in zip(parties, agents, strict=True)]
     uses = ["-" if party.uses is None else f"{party.uses:,}" for party in parties]
     columns = [
-        Column("party", [Text(one_line(party.name)) for party in parties], right=False, elastic=True),
-        Column("state", [_UP if party.alive else _GONE for party in parties], right=False),
-        Column("people", list(map(Text, people))),
+        TableColumn("party", [Text(one_line(party.name)) for party in parties], right=False, elastic=True),
+        TableColumn("state", [_UP if party.alive else _GONE for party in parties], right=False),
+        TableColumn("people", list(map(Text, people))),
     ]
     if any(party.uses is not None for party in parties):
-        columns.append(Column("answered", list(map(Text, uses))))
+        columns.append(TableColumn("answered", list(map(Text, uses))))
         budgets = [Text(left(party.lowest, party.highest)) for party in parties]
-        columns.append(Column("budget left", budgets))
+        columns.append(TableColumn("budget left", budgets))
     return table_of(columns, width)
 
 
@@ -96,12 +96,12 @@ def _rounds(rounds: list[Note], width: int) -> Table:
     parties = [f"{note.parties:,}/{note.asked:,}" if note.asked else "-" for note in rounds]
     values = [estimate(note.value, note.half_width) for note in rounds]
     columns = [
-        Column("round", [Text(_asked(note)) for note in rounds], right=False, elastic=True),
-        Column("model", [Text(note.model) for note in rounds], right=False),
-        Column("epsilon", [Text(number(note.epsilon)) for note in rounds], spare=2),
-        Column("parties", list(map(Text, parties)), spare=1),
-        Column("estimate (95 %)", list(map(Text, values))),
-        Column("state", [_state(note) for note in rounds], right=False),
+        TableColumn("round", [Text(_asked(note)) for note in rounds], right=False, elastic=True),
+        TableColumn("model", [Text(note.model) for note in rounds], right=False),
+        TableColumn("epsilon", [Text(number(note.epsilon)) for note in rounds], spare=2),
+        TableColumn("parties", list(map(Text, parties)), spare=1),
+        TableColumn("estimate (95 %)", list(map(Text, values))),
+        TableColumn("state", [_state(note) for note in rounds], right=False),
     ]
     return table_of(columns, width)
 

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from parties.experiments.cells import Cell
 from parties.view.bars import trials_bar
-from parties.view.columns import Column, table_of
+from parties.view.columns import TableColumn, table_of
 from parties.view.pace import Pace
 from parties.view.sweep import CellView, ModelView, SweepView
 from parties.view.words import by_reason, duration, estimate, half_width, number, one_line
@@ -119,8 +119,8 @@ def _cells(view: SweepView, cells: list[CellView], width: int) -> Table:
     return table_of([_column(name, shown) for name, shown in columns.items()], width, styles)
 
 
-def _column(name: str, cells: list[str]) -> Column:
-    return Column(name, list(map(Text, cells)), right=name != "model", spare=_SPARE.get(name, 0))
+def _column(name: str, cells: list[str]) -> TableColumn:
+    return TableColumn(name, list(map(Text, cells)), right=name != "model", spare=_SPARE.get(name, 0))
 
 
 def _percent(part: float | None) -> str:

@@ -24,7 +24,13 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from localdp.errors import InvalidParameter, LocalDpError, PolicyRefused, StorageFailed
-from parties.durable import make_private_directory, open_synced, storage_errors, transaction
+from parties.durable import (
+    make_private_directory,
+    open_synced,
+    require_there_or_new,
+    storage_errors,
+    transaction,
+)
 from parties.witness.heads import (
     KEY_BYTES,
     CountersignedHead,
@@ -71,7 +77,7 @@ class WitnessRecord:
     ) -> None:
         """Open a record, or make a `new` one: one that is gone would forget how far ledgers had come."""
         path = directory / FILE_NAME
-        _require_there(path, new)
+        require_there_or_new(path, new, "witness's record", "would know no ledger", "witness", "--state")
         self._clock = clock
         with _storage_errors(path):
             if new:
@@ -191,16 +197,6 @@ def _columns(countersigned: CountersignedHead) -> tuple[object, ...]:
     signed, head = countersigned.signed, countersigned.signed.head
     signatures = signed.public_key, signed.signature, countersigned.countersignature
     return head.party, head.entries, head.link, *signatures
-
-
-def _require_there(path: Path, new: bool) -> None:
-    if new and path.exists():
-        raise InvalidParameter(f"{path} exists already; go on with it, or give another --state")
-    if not new and not path.is_file():
-        raise InvalidParameter(
-            f"there is no witness's record at {path.absolute()}; a new one would know no ledger. "
-            "If this witness is new, say --new"
-        )
 
 
 _storage_errors = functools.partial(storage_errors, "the witness's record", also=(ValueError, TypeError))

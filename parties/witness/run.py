@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,7 +11,7 @@ from parties.identity import Identity
 from parties.observability.logs import configure_logs, release_logs
 from parties.observability.observer import Observer
 from parties.revocation import Revocations
-from parties.serving import start_server
+from parties.serving import host_and_port, start_server, told_to_stop
 from parties.witness.heads import public_key_of
 from parties.witness.record import WitnessRecord
 from parties.witness.service import SERVICE_NAME, WitnessService
@@ -33,14 +31,10 @@ async def serve_witness(
     revoked: Path | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; `started` hears the address and the witness's public key."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal():
-        raise InvalidParameter("a witness listens at an address such as 127.0.0.1:7200")
+    host, port = host_and_port(address, "a witness", 7200)
     if identity is not None:
         identity.require_speaks_for(name)
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = told_to_stop()
     with ExitStack() as stack:
         stack.callback(release_logs, configure_logs("warning"))
         revocations = _revocations(revoked, identity)
@@ -48,7 +42,7 @@ async def serve_witness(
         stack.callback(record.close)
         observer = Observer("witness", name)
         service = WitnessService(record, keys=keys, revocations=revocations, observer=observer)
-        server, bound = await start_server(host, int(port), [(SERVICE_NAME, service.register)], identity)
+        server, bound = await start_server(host, port, [(SERVICE_NAME, service.register)], identity)
         started(f"{host}:{bound}", public_key_of(record.signer).hex())
         await stop.wait()
         await server.stop(GRACE_SECONDS)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.experiments.population import dealt
+from localdp.domains.dealing import dealt
 from parties.simulation.launcher import Simulation
 from tests.support.people import KEYRING, PLENTY, population
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.algorithms.definition import Learner, NotFitted
+from localdp.algorithms.definition import OF_ARRAYS, Learner
 from localdp.algorithms.learners.boosting import StumpBooster
 from localdp.algorithms.learners.conjunction import ConjunctionLearner
 from localdp.algorithms.learners.decision_tree import DecisionTree
@@ -23,9 +23,10 @@ from localdp.algorithms.parity.masked import MaskedParityLearner, OneRoundMasked
 from localdp.algorithms.release.iterative import IterativeConstruction
 from localdp.algorithms.release.marginals import MarginalRelease
 from localdp.algorithms.release.ranges import RangeRelease
+from localdp.algorithms.scikit_learn import NotFitted
 from localdp.domains import BitDomain, RealDomain, Records, Schema
+from localdp.domains.dealing import dealt
 from localdp.errors import InvalidParameter, LocalDpError
-from localdp.experiments.population import dealt
 from localdp.oracles.adversarial import AdversarialOracle
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
@@ -223,5 +224,12 @@ def test_an_algorithm_about_columns_that_are_not_there_asks_nothing(name: str) -
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_an_oracle_has_its_epsilon_and_its_labels_already(name: str) -> None:
-    with pytest.raises(InvalidParameter):
-        ALGORITHMS[name]().fit(exact(name), epsilon=1.0)
+    told = [key for key in OF_ARRAYS if key in ALGORITHMS[name]().get_params()]
+    oracle = exact(name)
+    for key in told:
+        algorithm = ALGORITHMS[name]().set_params(**{key: "exact" if key == "model" else (0, 1)})
+        with pytest.raises(InvalidParameter, match=f"{key} is for arrays at hand"):
+            algorithm.fit(oracle)
+    with pytest.raises(InvalidParameter, match="y is for arrays at hand"):
+        ALGORITHMS[name]().fit(oracle, np.ones(PEOPLE))
+    assert oracle.cost.rounds == 0

@@ -13,8 +13,8 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, MemoryLedger
 from localdp.cohorts import Cohort
+from localdp.domains.dealing import dealt
 from localdp.errors import BudgetExhausted, LocalDpError, PolicyRefused
-from localdp.experiments.population import dealt
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
 from localdp.oracles.shared import InProcessShareServers, SharedOracle

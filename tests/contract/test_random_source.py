@@ -17,8 +17,8 @@ from localdp.randomness.enumerating import EnumeratingSource, enumerate_law
 from localdp.randomness.hazmat import SeededSource
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.lanes import LanedSource
-from localdp.randomness.scripted import ScriptedSource
 from localdp.randomness.source import IntegerLaw, RandomSource
+from tests.support.scripted import ScriptedSource
 
 ALPHA = 1e-6
 DRAWS = 200_000

@@ -9,8 +9,8 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
+from localdp.domains.dealing import dealt
 from localdp.errors import InvalidParameter, PolicyRefused, QueryRefused, TooFewReports, UnknownIndex
-from localdp.experiments.population import dealt
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.lr import InProcessLROracle, tally_of
 from localdp.oracles.shuffled import ShuffledOracle

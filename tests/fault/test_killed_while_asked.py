@@ -18,13 +18,12 @@ from localdp.errors import MalformedReport
 from localdp.party.party import Request
 from parties.coordinator import Peer, RemoteParties
 from parties.repeating import Patience
-from parties.rounds.liveness import enrol_peers
 from parties.rounds.round import Rounds
 from parties.simulation.roles import AgentRole, role_to_line, save_records
 from tests.support.federations import KEYRING, party, people, request
 from tests.support.ledgers import charges_in
 from tests.support.processes import PATIENCE_SECONDS, Stage, module, read_line, stage, wait_until
-from tests.support.rounds import nobody
+from tests.support.rounds import enrol_peers, nobody
 
 PEOPLE = 60
 EVERYBODY = Cohort(0, PEOPLE)

@@ -17,13 +17,12 @@ from localdp.errors import StorageFailed
 from localdp.oracles.lr import InProcessLROracle, tally_of
 from localdp.party.party import Party
 from parties.agent.service import AgentService
-from parties.rounds.liveness import enrol_peers
 from parties.rounds.partial import RoundResult
 from parties.rounds.round import Rounds
 from tests.fault.round_process import QUERY, RANDOMIZER, SECONDS
 from tests.support.federations import parties_of, people, request
 from tests.support.processes import stage
-from tests.support.rounds import Served, enrolled
+from tests.support.rounds import Served, enrol_peers, enrolled
 
 PEOPLE, PARTIES = 60, 3
 COST = RANDOMIZER.epsilon.nanonats

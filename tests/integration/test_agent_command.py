@@ -124,7 +124,7 @@ def test_an_agent_that_was_never_made_does_not_run(tmp_path: Path) -> None:
 WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     "no such configuration": (lambda config: config.unlink(), "agent.toml"),
     "no such table": (lambda config: (config.parent / "patients.csv").unlink(), "patients.csv"),
-    "not TOML": (lambda config: config.write_text("name = clinic"), "not a TOML file"),
+    "not TOML": (lambda config: config.write_text("name = clinic"), "agent.toml:1: not TOML"),
     "a column that the table has not": (
         lambda config: config.write_text(config.read_text().replace("age =", "years =")),
         "'years'",

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
+from localdp.domains.dealing import dealt
 from localdp.errors import (
     BudgetExhausted,
     InvalidParameter,
@@ -22,7 +23,6 @@ from localdp.errors import (
     UnknownIndex,
     Unreachable,
 )
-from localdp.experiments.population import dealt
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle, LROracle, tally_of
 from localdp.oracles.shared import InProcessShareServers, SharedOracle

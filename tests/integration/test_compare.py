@@ -18,10 +18,10 @@ from localdp.oracles.models import MODELS
 from localdp.sharing.noise_plans import PLANS, NoisePlan
 from parties.command.compare import JOURNAL
 from parties.experiments import comparing
-from parties.experiments.cells import Block, BlockResult, Work, cells_of
+from parties.experiments.cells import Block, BlockResult, SweepWork, cells_of
 from parties.experiments.comparing import comparison, promise_of, run_comparison
 from parties.experiments.definition import Experiment, PartiesPlan, Sweep, Transport
-from parties.experiments.journal import Journal, header_of
+from parties.experiments.journal import SweepJournal, header_of
 from tests.integration.test_nothing_is_left_behind import CLEANUP_SECONDS, ended
 from tests.support.processes import COMMAND, envelope, localdp, stage, wait_until
 
@@ -68,7 +68,10 @@ def test_a_run_without_the_shuffled_model_has_no_shuffler() -> None:
     assert promise_of(experiment) is None
     (cell,) = cells_of(experiment)
     try:
-        assert comparing._held.people_of(Work(experiment, bytes(32), bytes(32)), cell).parties.mixer is None
+        assert (
+            comparing._held.people_of(SweepWork(experiment, bytes(32), bytes(32)), cell).parties.mixer
+            is None
+        )
     finally:
         comparing._held.let_go()
 
@@ -118,12 +121,12 @@ def test_a_comparison_that_is_cut_off_goes_on_with_the_blocks_that_it_lacks(tmp_
         if len(seen) == 3:
             raise KeyboardInterrupt
 
-    with closing(Journal(tmp_path, header_of(experiment), False, "compare.jsonl")) as journal:
+    with closing(SweepJournal(tmp_path, header_of(experiment), False, "compare.jsonl")) as journal:
         with pytest.raises(KeyboardInterrupt):
             run_comparison(experiment, journal=journal, done=interrupted)
         kept = set(journal.blocks)
     assert {block.name for block in seen} == kept and len(kept) == 3
-    with closing(Journal(tmp_path, header_of(experiment), True, "compare.jsonl")) as journal:
+    with closing(SweepJournal(tmp_path, header_of(experiment), True, "compare.jsonl")) as journal:
         assert run_comparison(experiment, journal=journal)[0] == rows(experiment)
         lines = journal.path.read_text().splitlines()[1:]
     names = [json.loads(line.partition(" ")[2])["block"] for line in lines]

@@ -79,7 +79,7 @@ def between(kind: type[Failing], path: Path) -> Iterator[tuple[Served, Failing, 
 
 def asked(federation: Served, collection: Collection, seconds: float) -> int:
     request = _contribution(collection_to_wire(collection), EVERYBODY)
-    return int(federation.remote._stubs[0].Contribute(request, timeout=seconds).counted)
+    return int(federation.remote._parties[0].contribution(request).answer(seconds).counted)
 
 
 def eventually(holds: Callable[[], bool]) -> None:

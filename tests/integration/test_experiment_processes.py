@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from localdp.errors import InvalidParameter, PolicyRefused, Unreachable
-from parties.experiments.cells import Block, Work
+from parties.experiments.cells import Block, SweepWork
 from parties.experiments.forecast import forecasts
 from parties.experiments.journal import FILE
 from parties.experiments.processes import MOST_PROCESSES, Processes, require_few_processes
@@ -120,7 +120,7 @@ def test_a_party_that_refuses_is_an_outcome_and_one_that_is_gone_is_not(
         run_block(made, block)
 
 
-def _here(directory: Path, text: str, model: str) -> tuple[Work, Block]:
+def _here(directory: Path, text: str, model: str) -> tuple[SweepWork, Block]:
     """The same block in this process."""
     made, blocks = work(directory, text.replace('\ntransport = "processes"', ""))
     return made, next(block for block in blocks if block.cell.model == model)

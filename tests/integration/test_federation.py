@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.domains.dealing import dealt
 from localdp.errors import InvalidParameter, PolicyRefused, QuorumMissed, TooFewReports, Unreachable
-from localdp.experiments.population import dealt, made_up_people
+from localdp.experiments.population import made_up_people
 from localdp.oracles.models import MODELS
 from localdp.oracles.shuffler import Promise
 from localdp.randomness.hazmat import SeededSource

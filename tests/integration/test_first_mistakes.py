@@ -83,20 +83,20 @@ CONFIGURED: dict[str, tuple[str, str, int, str]] = {
         'kind = "bit"',
         'kind = "boolean"',
         2,
-        "agent.toml: schema.smoker: must have a kind among bit, category, integer, real",
+        "agent.toml:5: schema.smoker: must have a kind among bit, category, integer, real",
     ),
     "no budget": (
         "total = 10\n",
         "",
         2,
-        "agent.toml: budget.total: missing; write total = 10 under [budget]",
+        "agent.toml:7: budget.total: missing; write total = 10 under [budget]",
     ),
-    "a misspelt key": ("total =", "totl =", 2, "agent.toml: budget.totl: unknown; did you mean 'total'?"),
+    "a misspelt key": ("total =", "totl =", 2, "agent.toml:8: budget.totl: unknown; did you mean 'total'?"),
     "a misspelt section": (
         "[budget]",
         "[budgett]",
         2,
-        "agent.toml: budgett: unknown; did you mean 'budget'?",
+        "agent.toml:7: budgett: unknown; did you mean 'budget'?",
     ),
     "a budget that is no number": (
         "total = 10",
@@ -124,7 +124,7 @@ def test_a_mistake_in_a_configuration_is_one_line_and_nothing_is_made(
 
 
 def test_no_configuration_and_no_state_are_told_apart(tmp_path: Path) -> None:
-    assert "No such file or directory" in told(run("agent", "init", tmp_path / "agnt.toml"), 1)
+    assert "agnt.toml: there is no such file" in told(run("agent", "init", tmp_path / "agnt.toml"), 2)
     only = told(run("agent", "run", prepared(tmp_path)), 2)
     assert "If this agent is new, run `localdp agent init`" in only
     assert "by `localdp agent init`" in told(run("budget", "show", tmp_path / "agent.toml"), 1)

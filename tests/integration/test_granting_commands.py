@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
-from localdp.experiments.population import dealt
+from localdp.domains.dealing import dealt
 from localdp.party.party import Party
 from localdp.party.policy import Policy
 from parties.addresses import State, write_state

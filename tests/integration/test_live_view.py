@@ -148,9 +148,7 @@ def test_elsewhere_running_parties_print_a_line_for_each_round_and_each_loss(tmp
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
     first, second, *others = lines_of(told)
-    pattern = (
-        r"shared: smoker; -?\d\.\d+ ± \d\.\d+ \(95 %\); epsilon 1; 60 reports of 60 people; 2 of 2 parties; left: 2"
-    )
+    pattern = r"shared: smoker; -?\d\.\d+ ± \d\.\d+ \(95 %\); epsilon 1; 60 reports of 60 people; 2 of 2 parties; left: 2"
     assert re.fullmatch(pattern, first)
     assert second == "local: smokr; failed: query_refused"
     assert others == ["gone: party-0", "stopping"]

@@ -4,49 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
-import venv
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
 
 from parties.doctor.packages import EXTRAS, UNNEEDED
 from tests.support.agents import write_agent
+from tests.support.environments import CONSTRAINTS, PROJECT, Environment, build, only, run, succeeded
 from tests.support.processes import ROOT
 
 PACKAGES = ("localdp", "parties")
-LEFT_OUT = (
-    "__pycache__",
-    "*.pyc",
-    "*.nbi",
-    "*.nbc",
-    ".venv*",
-    "out",
-    ".git",
-    "build",
-    "dist",
-    "*.egg-info",
-    ".*_cache",
-)
 OPTIONAL = ("matplotlib", "pyarrow", "numba", "scipy", "mkdocs")
-
-
-def run(arguments: list[str], directory: Path, seconds: float = 60.0) -> subprocess.CompletedProcess[str]:
-    """Run something without the checkout on its path."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return subprocess.run(
-        arguments, cwd=directory, env=kept, capture_output=True, text=True, timeout=seconds, check=False
-    )
-
-
-def succeeded(arguments: list[str], directory: Path, seconds: float = 60.0) -> str:
-    done = run(arguments, directory, seconds)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    return done.stdout
 
 
 def test_the_module_is_the_command(tmp_path: Path) -> None:
@@ -71,6 +44,12 @@ def test_completion_offers_commands(tmp_path: Path) -> None:
     assert done.stdout.split() == ["budget"]
 
 
+def test_the_newest_entry_of_the_changelog_is_this_version() -> None:
+    headings = [line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## ")]
+    released = [heading for heading in headings if heading != "## Unreleased"]
+    assert released[0].startswith(f"## {PROJECT['version']} - 20")
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_says_that_it_is_typed(package: str) -> None:
     assert (ROOT / package / "py.typed").exists()
@@ -80,17 +59,8 @@ def test_a_package_says_that_it_is_typed(package: str) -> None:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a wheel and a source distribution, built from a copy of the checkout."""
     directory = tmp_path_factory.mktemp("build")
-    source = directory / "source"
-    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*LEFT_OUT))
-    backend = "from setuptools import build_meta as b; b.build_{}({!r})"
-    for kind in ("wheel", "sdist"):
-        succeeded([sys.executable, "-c", backend.format(kind, str(directory))], source, 300)
+    build(directory, "wheel", "sdist")
     return directory
-
-
-def only(directory: Path, pattern: str) -> Path:
-    (found,) = directory.glob(pattern)
-    return found
 
 
 def own_files() -> set[str]:
@@ -110,12 +80,27 @@ def test_a_wheel_has_the_packages_whole_and_nothing_else(built: Path) -> None:
 
 
 @pytest.mark.nightly
+def test_a_wheel_says_who_made_it_for_which_pythons_and_under_which_license(built: Path) -> None:
+    with zipfile.ZipFile(only(built, "*.whl")) as wheel:
+        (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+        told = message_from_bytes(wheel.read(name))
+    assert (told["Version"], told["License-Expression"]) == (PROJECT["version"], "Apache-2.0")
+    assert told["Author"] == "localdp contributors" and told["Keywords"]
+    assert told["Description-Content-Type"] == "text/markdown"
+    classifiers = told.get_all("Classifier", [])
+    assert {f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13)} <= set(classifiers)
+
+
+@pytest.mark.nightly
 def test_a_source_distribution_has_all_that_it_takes_to_test_it(built: Path) -> None:
     with tarfile.open(only(built, "*.tar.gz")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert own_files() <= names
     wanted = [
         "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
         "LICENSE",
         "Makefile",
         "constraints.txt",
@@ -135,14 +120,9 @@ def test_a_source_distribution_has_all_that_it_takes_to_test_it(built: Path) -> 
 
 @pytest.mark.nightly
 def test_the_wheel_works_where_nothing_else_is_installed(built: Path, tmp_path: Path) -> None:
-    venv.create(tmp_path / "env", with_pip=True)
-    python, command = (str(tmp_path / "env" / "bin" / name) for name in ("python", "localdp"))
-    constraints = str(ROOT / "constraints.txt")
-    succeeded(
-        [python, "-m", "pip", "install", "-q", "--constraint", constraints, str(only(built, "*.whl"))],
-        tmp_path,
-        600,
-    )
+    alone = Environment.made(tmp_path / "env")
+    python, command = alone.command("python"), alone.command("localdp")
+    alone.install("--constraint", str(CONSTRAINTS), str(only(built, "*.whl")))
     for name in OPTIONAL:
         assert run([python, "-c", f"import {name}"], tmp_path).returncode != 0
     assert "Usage" in succeeded([command, "--help"], tmp_path)
@@ -172,14 +152,10 @@ def test_the_wheel_works_where_nothing_else_is_installed(built: Path, tmp_path: 
 @pytest.mark.nightly
 def test_the_site_is_built_strictly_and_needs_no_network_to_be_read(tmp_path: Path) -> None:
     """In an environment of its own, as `make docs` does it."""
-    venv.create(tmp_path / "env", with_pip=True)
-    binaries = tmp_path / "env" / "bin"
-    install = [str(binaries / "pip"), "install", "-q", "--constraint", str(ROOT / "constraints.txt")]
-    succeeded([*install, "mkdocs", "mkdocs-material"], tmp_path, 600)
-    site = tmp_path / "site"
-    succeeded(
-        [str(binaries / "mkdocs"), "build", "--strict", "--quiet", "--site-dir", str(site)], ROOT, 300
-    )
+    alone, site = Environment.made(tmp_path / "env"), tmp_path / "site"
+    alone.install("--constraint", str(CONSTRAINTS), "mkdocs", "mkdocs-material")
+    made = [alone.command("mkdocs"), "build", "--strict", "--quiet", "--site-dir", str(site)]
+    succeeded(made, ROOT, 300)
     pages = list(site.rglob("*.html"))
     assert len(pages) > 40
     outside = ('src="http', 'src="//', 'rel="stylesheet" href="http', 'rel="stylesheet" href="//')

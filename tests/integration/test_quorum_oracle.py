@@ -39,6 +39,7 @@ def test_a_learner_fits_while_a_party_is_gone_and_without_a_quorum_it_is_told_wh
         os.kill(federation.process_ids["party-1"], signal.SIGKILL)
         some = federation.oracle("local", 4, quorum=0.5, deadline_seconds=20)
         learner.fit(some)
+        assert federation.events.missing == {"unreachable": 1500}, "fresh people in each of the two rounds"
         assert np.isfinite(learner.coef_).all() and learner.rounds_ == 2
         answer = some.answer(["smoker"])[0]
         assert (answer.people, answer.reports) == (4000, 2500)

@@ -19,7 +19,6 @@ from parties.agent import plan
 from parties.agent.service import SERVICE_NAME
 from parties.coordinator import Peer, RemoteParties
 from parties.repeating import Patience
-from parties.rounds.liveness import enrol_peers
 from parties.rounds.round import Rounds
 from parties.shares.collector import RemoteShareServers
 from parties.shares.service import SERVICE_NAME as SHARE_SERVICE
@@ -34,6 +33,7 @@ from tests.support.federations import (
     share_servers_of,
 )
 from tests.support.flaky import Absences, FlakyAgent, FlakyShareServer
+from tests.support.rounds import enrol_peers
 
 PEOPLE = 60
 EVERYBODY = Cohort(0, PEOPLE)

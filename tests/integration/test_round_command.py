@@ -116,7 +116,7 @@ def test_somebody_else_at_a_partys_address_is_told_under_the_partys_name(tmp_pat
         told = command(
             tmp_path, [served.peers[0], Peer("north", served.peers[1].address)], "--quorum", "0.5"
         )
-    assert told.stderr.splitlines() == ["not enrolled: party north: a party calls itself otherwise"]
+    assert told.stderr.splitlines() == ["not enrolled: party north calls itself otherwise"]
 
 
 def test_if_nobody_can_be_enrolled_the_error_says_why_in_one_line(tmp_path: Path) -> None:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections import Counter
-from contextlib import AsyncExitStack, closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
+from localdp.domains.dealing import dealt
 from localdp.errors import LocalDpError, QuorumMissed
-from localdp.experiments.population import dealt
 from localdp.oracles.lr import InProcessLROracle, tally_of
 from localdp.randomizers.definition import Tally
-from parties.coordinator import Peer
-from parties.rounds.asking import ask, fan_out
-from parties.rounds.liveness import enrol_peers
+from parties.coordinator import Peer, RemoteParty
+from parties.receiving import Reception
+from parties.repeating import Persistence
+from parties.rounds.asking import fan_out, tallied
 from parties.rounds.plan import Headcount, Quorum
 from parties.rounds.round import Rounds
 from parties.simulation.launcher import Simulation
 from tests.support.federations import BUDGET, KEYRING, parties_of, people, request
+from tests.support.rounds import enrol_peers
 
 RANDOMIZER = request().randomizer
 
@@ -52,23 +53,25 @@ def test_a_hundred_thousand_logical_parties_in_four_processes_answer_a_round_and
     assert half.tally.sums.tolist() == tally_of(twin, request(1), Cohort(0, 50_000)).sums.tolist()
 
 
-async def _burst(agents: list[Peer], calls: int) -> list[Tally | LocalDpError]:
+def _burst(agents: list[Peer], calls: int) -> list[Tally | LocalDpError]:
     """One call for each person, each under an identifier of its own, all of them wanted at once."""
-    async with AsyncExitStack() as stack:
-        channels = [await stack.enter_async_context(peer.open_aio(None)) for peer in agents]
+    with ExitStack() as stack:
+        parties = [RemoteParty(peer, stack.enter_context(peer.open(None))) for peer in agents]
 
-        async def one(number: int, until: float) -> Tally:
+        def one(number: int, seconds: float) -> Tally:
             place, agent = divmod(number, len(agents))
-            cohort = Cohort(place, place + 1)
-            return await ask(channels[agent], request(number), cohort, 1, until)
+            party, asked = parties[agent], request(number)
+            begin = party.reports(asked, Cohort(place, place + 1))
+            reception = Reception(begin, party.name, seconds, Persistence())
+            return tallied(asked.randomizer, reception.counted(1))
 
-        return await fan_out(range(calls), one, asyncio.get_running_loop().time() + 120.0)
+        return fan_out(range(calls), one, time.monotonic() + 120.0)
 
 
 @pytest.mark.parametrize("calls", [2000, pytest.param(10_000, marks=pytest.mark.nightly)])
 def test_of_a_burst_of_calls_none_is_lost(calls: int) -> None:
     with Simulation(dealt(people(calls), 4), budget=BUDGET, keyring=KEYRING) as running:
-        outcomes = asyncio.run(_burst(running.agents, calls))
+        outcomes = _burst(running.agents, calls)
     assert Counter(type(outcome).__name__ for outcome in outcomes) == {"Tally": calls}
 
 

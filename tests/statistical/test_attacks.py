@@ -17,11 +17,21 @@ from localdp.experiments.attack_reconstruction import (
     garbage_trial,
     local,
     oracle_trial,
-    plus_or_minus_one,
-    whole_within_one,
     within_one,
 )
+from localdp.randomizers.definition import Floats
 from localdp.randomness.hazmat import SeededSource
+from localdp.randomness.source import RandomSource
+
+
+def whole_within_one(count: int, source: RandomSource) -> Floats:
+    """-1, 0 or 1: a larger error on average, and sums that tie more often."""
+    return source.below(3, count).astype(np.float64) - 1
+
+
+def plus_or_minus_one(count: int, source: RandomSource) -> Floats:
+    """-1 or 1: always as wrong as the bound allows."""
+    return 2 * source.below(2, count).astype(np.float64) - 1
 
 
 @pytest.mark.parametrize("oracle_of", [curator, local])

@@ -3,7 +3,6 @@
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.experiments.keyring import Keyring
 from localdp.experiments.separations import (
     Lab,
     Separation,
@@ -12,6 +11,7 @@ from localdp.experiments.separations import (
     masked_parity,
     parity,
 )
+from localdp.randomness.keyring import Keyring
 from parties.experiments.separating import outcomes_of, run_separation
 
 ONE = Epsilon.requested(1)

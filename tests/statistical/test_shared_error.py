@@ -15,10 +15,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from localdp.experiments.keyring import Keyring
 from localdp.oracles.collecting import ShareServers
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
 from localdp.queries.vector_query import VectorQuery
+from localdp.randomness.keyring import Keyring
 from localdp.randomness.source import Integers
 from localdp.sharing.collection import Tier
 from localdp.sharing.noise_plans import NoisePlan

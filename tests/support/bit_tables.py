@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import BitDomain, Records, Schema
-from localdp.experiments.keyring import Keyring
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
+from localdp.randomness.keyring import Keyring
 from tests.support.people import ONE, party_of
 
 Bits = NDArray[np.bool_]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parties.experiments.cells import Block, Work, blocks_of
+from parties.experiments.cells import Block, SweepWork, blocks_of
 from parties.experiments.definition import Experiment
 from parties.experiments.reading import load_experiment
 
@@ -31,7 +31,7 @@ def experiment(directory: Path, text: str = SMALL) -> Experiment:
     return load_experiment(path)
 
 
-def work(directory: Path, text: str = SMALL, noise: bytes = b"noise") -> tuple[Work, list[Block]]:
+def work(directory: Path, text: str = SMALL, noise: bytes = b"noise") -> tuple[SweepWork, list[Block]]:
     """What workers get, and the blocks."""
     made = experiment(directory, text)
-    return Work(made, b"people".ljust(32), noise.ljust(32)), list(blocks_of(made))
+    return SweepWork(made, b"people".ljust(32), noise.ljust(32)), list(blocks_of(made))

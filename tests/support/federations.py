@@ -14,11 +14,12 @@ import grpc
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Ledger, MemoryLedger
 from localdp.domains import Records
-from localdp.experiments.keyring import Keyring
-from localdp.experiments.population import dealt, made_up_people
+from localdp.domains.dealing import dealt
+from localdp.experiments.population import made_up_people
 from localdp.party.party import Party, Request
 from localdp.party.policy import Policy
 from localdp.randomizers.one_bit import OneBitRandomizer
+from localdp.randomness.keyring import Keyring
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan

@@ -3,10 +3,11 @@
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Ledger, MemoryLedger
 from localdp.domains import Records
-from localdp.experiments.keyring import Keyring
-from localdp.experiments.population import dealt, made_up_people
+from localdp.domains.dealing import dealt
+from localdp.experiments.population import made_up_people
 from localdp.party.party import Party
 from localdp.party.policy import Policy
+from localdp.randomness.keyring import Keyring
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault
 

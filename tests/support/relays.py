@@ -12,8 +12,9 @@ from localdp.party.party import Party
 from parties.agent.service import AgentService
 from parties.identity import Identity
 from parties.relay.answering import Methods
-from parties.relay.dialling import Backoff, Line, keep_attached
+from parties.relay.dialling import Line, Waits, keep_attached
 from parties.relay.server import RelayServer
+from parties.repeating import Patience
 from parties.serving import open_aio_channel
 from tests.support.federations import Loopback, loopback
 
@@ -50,7 +51,7 @@ class Attached:
 
         async def begin() -> asyncio.Event:
             stop = asyncio.Event()
-            keeping = keep_attached(line, stop, GRACE_SECONDS, Backoff(0.05, 0.5), heard.append)
+            keeping = keep_attached(line, stop, GRACE_SECONDS, Waits(Patience(4, 0.05, 0.5)), heard.append)
             self._tasks.append(asyncio.create_task(keeping))
             self._stops.append(stop)
             return stop

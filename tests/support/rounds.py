@@ -13,8 +13,10 @@ from typing import Any
 from localdp.party.party import Party
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.coordinator import Peer
-from parties.rounds.liveness import enrol_peers
-from parties.rounds.roster import Enrolled
+from parties.rounds.asking import reason_of
+from parties.rounds.liveness import enrolling
+from parties.rounds.plan import Headcount
+from parties.rounds.roster import Enrolled, Roster
 from parties.rounds.round import Rounds
 from tests.support.federations import Loopback, loopback
 
@@ -53,6 +55,14 @@ class LyingAgent(AgentService):
         async for part in super().Randomize(request, context):
             for said in self._lie(part):
                 yield said
+
+
+def enrol_peers(roster: Roster, peers: Sequence[Peer]) -> dict[str, Headcount]:
+    """Enrol parties; returns who could not be, by reason: how many people those hold is not known."""
+    refused: dict[str, Headcount] = {}
+    for _, error in enrolling(roster, peers):
+        refused[reason_of(error)] = refused.get(reason_of(error), Headcount()) + Headcount(1, 0)
+    return refused
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
-from localdp.experiments.keyring import Keyring
 from localdp.oracles.shared import binding_of
+from localdp.randomness.keyring import Keyring
 from localdp.randomness.keys import derive_key
 from localdp.randomness.lanes import LanedSource
 from localdp.sharing import additive

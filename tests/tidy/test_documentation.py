@@ -16,10 +16,12 @@ import pytest
 
 from parties.command.main import app
 from parties.command.output import ExitCode
+from tests.tidy.documented import Tree
+from tests.tidy.figures import trees
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} (.*)$", re.MULTILINE)
 _FILE = re.compile(r"`((?:localdp|parties|tests|examples|protos|docs|notebooks)/[\w./-]*\w(?:\.\w+|/))`")
@@ -152,6 +154,30 @@ def test_the_reference_shows_signatures_fields_and_docstrings(reference: ModuleT
     assert "nanonats: int" in page
     assert re.search(r"^total_epsilon\($", page, re.MULTILINE) or "total_epsilon(" in page
     assert "_rounded" not in re.findall(r"^### `(.*)`", page, re.MULTILINE)
+
+
+def test_every_public_method_says_what_it_does_or_implements_what_does() -> None:
+    assert list(Tree(trees("localdp", "parties").values()).undocumented()) == []
+
+
+def test_a_method_of_no_protocol_has_to_say_what_it_does_itself() -> None:
+    source = '''
+class Spoken(Protocol):
+    people: int
+    def said(self):
+        """What it says."""
+class Whole:
+    def __init__(self): self.people = 1
+    def said(self): ...
+class Inherits(Whole):
+    def said(self): ...
+class Part:
+    def said(self): ...
+class Silent(Whole):
+    def more(self): ...
+'''
+    tree = Tree([ast.parse(source)])
+    assert list(tree.undocumented()) == [("Part", "said"), ("Silent", "more")]
 
 
 def test_arguments_are_split_between_and_not_within_them(reference: ModuleType) -> None:

@@ -22,6 +22,7 @@ from localdp.domains import (
     Schema,
     is_column_name,
 )
+from localdp.domains.dealing import dealt, joined
 from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter, InvalidRecord, UnknownIndex
 
@@ -340,3 +341,13 @@ def test_reals_of_a_domain_without_zero_are_stored_as_they_are_and_the_bounds_ar
     assert RealDomain(1e-300, 1).check([1e-300, 2e-300]).tolist() == [1e-300, 2e-300]
     with pytest.raises(InvalidRecord):
         RealDomain(0, 1).check(np.array([-1e-300]))
+
+
+@pytest.mark.parametrize("parties", [1, 3, 7])
+def test_people_are_dealt_out_evenly_and_joined_in_order(parties: int) -> None:
+    whole = Records.from_columns(Schema({"n": IntegerDomain(0, 9)}), {"n": [3, 1, 4, 1, 5, 9, 2]})
+    parts = dealt(whole, parties)
+    assert max(part.people for part in parts) - min(part.people for part in parts) <= 1
+    assert joined(parts).fingerprint() == whole.fingerprint()
+    with pytest.raises(InvalidParameter, match="one person for each"):
+        dealt(whole, 8)

@@ -25,15 +25,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from localdp.algorithms.at_hand.bounds import Bounds
+from localdp.algorithms.at_hand.labels import Classes
 from localdp.algorithms.definition import TARGET
 from localdp.algorithms.learners.binning import Edges, binned
 from localdp.algorithms.learners.classifier import Classifier, require_bit
+from localdp.algorithms.scikit_learn import Nature
 from localdp.algorithms.tables import Features
 from localdp.algorithms.texts import point, rounded
+from localdp.domains.columns import ColumnArray
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.models import ModelName
 from localdp.queries.encoded import blocks
 from localdp.queries.vector_query import VectorQuery
 from localdp.queries.vectors import MOST_CONDITIONS
@@ -44,10 +48,65 @@ MOST_STUMPS = 512
 
 
 class StumpBooster(Classifier):
-    """A weighted vote of conditions on single features."""
+    """A weighted vote of conditions on single features.
+
+    Parameters
+    ----------
+    target : str, default="target"
+        The column to predict. With arrays, the name that `y` gets.
+    features : list of str, optional
+        The columns to learn from. Default: all, but not the target.
+    edges : mapping from names to lists of numbers, optional
+        Where a number is cut, by column. They are public: not to be read off the data.
+    bins : int, default=4
+        In how many bins of equal width a number without edges is cut.
+    rounds : int, default=8
+        How often the weights are moved. People or epsilon are divided over the rounds.
+    step : float, default=4.0
+        How far a round moves the weights. Less for features that are strongly correlated.
+    edge : float, default=0.25
+        The signal: the correlation of the best condition with the target that one round should see.
+    check_signal : bool, default=True
+        Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
+    epsilon : float, optional
+        Arrays only: what each person spends in a fit, in nats. Every model but "exact" needs it.
+    model : {"exact", "curator", "local", "shuffled", "shared"}, optional
+        Arrays only: whom people have to trust. There is no default: a fit without it raises.
+    bounds : (low, high), list of pairs, or mapping from names to pairs, optional
+        Arrays only: what the features can hold, from what is known about them. Every model but "exact" needs them for
+        numbers, and "exact" takes the data's own. Data that do not fit are refused, and nothing is spent.
+    classes : list, optional
+        Arrays only: the labels that `y` can have. Not needed for truth values and for 0 and 1, nor by "exact", which takes
+        those that occur.
+
+    Attributes
+    ----------
+    stumps_ : tuple of str
+        The conditions that vote.
+    weights_ : array
+        The weight of the constant vote, then of each condition.
+    classes_ : array
+        The classes, in rising order.
+    features_ : tuple of str
+        The columns that it learned from, in the order of what was learned.
+    n_features_in_, feature_names_in_ : int, array of str
+        How many features there were, and their names if they had some.
+    plan_, cost_, claim_ : Plan, Cost, PrivacyClaim
+        The error that was to be expected, what was asked and spent, and what is promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = (np.arange(20_000)[:, None] >> np.arange(5)) % 2 == 1
+    >>> y = X[:, :3].sum(axis=1) >= 2
+    >>> learner = StumpBooster(model="curator", epsilon=1.0).fit(X, y)
+    >>> learner.score(X, y) > 0.99
+    True
+    """
 
     stumps_: tuple[str, ...]
     weights_: Floats  # of the constant vote, then of each stump
+    _nature = Nature("classifier", categories=True)
 
     def __init__(
         self,
@@ -59,19 +118,18 @@ class StumpBooster(Classifier):
         step: float = 4.0,
         edge: float = 0.25,
         check_signal: bool = True,
+        *,
+        epsilon: float | None = None,
+        model: ModelName | None = None,
+        bounds: Bounds | None = None,
+        classes: Classes | None = None,
     ) -> None:
-        """A number has a stump for each of its public `edges`, or of those between `bins` of equal width.
-
-        `edge` is the signal: the correlation of the best stump with the target that one round should see.
-        """
-        self.target = target
-        self.features = features
-        self.edges = edges
-        self.bins = bins
+        super().__init__(target, features, check_signal, epsilon, model, bounds, classes)
         self.rounds = rounds
         self.step = step
         self.edge = edge
-        self.check_signal = check_signal
+        self.edges = edges
+        self.bins = bins
 
     def _rounds(self) -> int:
         if not 1 <= self.rounds <= MOST_BOOSTING_ROUNDS:
@@ -149,9 +207,9 @@ class StumpBooster(Classifier):
         votes = [query.evaluate(records.slice(start, stop)) @ weights for start, stop in parts]
         return np.concatenate([np.zeros(0), *votes])
 
-    def predict(self, X: Features) -> NDArray[np.bool_]:  # noqa: N803
-        """Whether the vote is positive."""
-        return self.decision_function(X) > 0
+    def predict(self, X: Features) -> ColumnArray:  # noqa: N803
+        """The class that the vote is for; without a majority, the lower one."""
+        return self._named(self.decision_function(X) > 0)
 
     def predict_proba(self, X: Features) -> Floats:  # noqa: N803
         """exp(F) / (1 + exp(F)): F is the logarithm of the odds where the loss is least."""

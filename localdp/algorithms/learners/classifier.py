@@ -1,6 +1,7 @@
 """What the learners of classes share: a target column, classes, `predict` and `score`.
 
-The classes of a bit are false and true, those of a category its labels, those of a bounded whole number its values.
+The classes of a bit are false and true, those of a category its labels, those of a bounded whole number its values; those
+of arrays at hand are the labels of y, two of them unless the learner can tell more apart.
 Predictions are made by evaluating the expressions that were asked, on rows that never leave this process.
 """
 
@@ -10,36 +11,54 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from localdp.algorithms.definition import Learner, features_of, labels_of
+from localdp.algorithms.at_hand.bounds import Bounds
+from localdp.algorithms.at_hand.labels import MOST_CLASSES, Classes
+from localdp.algorithms.definition import TARGET, Learner, features_of, labels_of
+from localdp.algorithms.scikit_learn import Nature
 from localdp.algorithms.tables import Features, records_for_prediction
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
 from localdp.domains.columns import ColumnArray
 from localdp.errors import InvalidParameter
+from localdp.oracles.models import ModelName
 from localdp.randomizers.definition import Floats
 
-MOST_CLASSES = 256
 EVERY_KIND = (BitDomain, CategoryDomain, IntegerDomain, RealDomain)
 
 
 class Classifier(Learner):
     """A learner that predicts the class of a person."""
 
-    _predicts_classes = True
-
-    target: str
-    features: Sequence[str] | None
     classes_: ColumnArray
-    features_: tuple[str, ...]
     _schema: Schema
+    _nature = Nature("classifier")
+
+    def __init__(
+        self,
+        target: str = TARGET,
+        features: Sequence[str] | None = None,
+        check_signal: bool = True,
+        epsilon: float | None = None,
+        model: ModelName | None = None,
+        bounds: Bounds | None = None,
+        classes: Classes | None = None,
+    ) -> None:
+        self.target = target
+        self.features = features
+        self.check_signal = check_signal
+        self.epsilon = epsilon
+        self.model = model
+        self.bounds = bounds
+        self.classes = classes
 
     def _study(self, schema: Schema, kinds: tuple[type, ...] = EVERY_KIND) -> None:
         """Set the features and the classes, from the public schema."""
         names = features_of(schema, self.features, self.target, kinds)
         if not all(isinstance(schema[name], kinds) for name in names):
             raise InvalidParameter(f"{type(self).__name__} cannot learn from columns of every kind given")
-        self.classes_ = classes_of(schema, self.target)
+        told = None if self._reading is None else self._reading.classes
+        self.classes_ = classes_of(schema, self.target) if told is None else told
         self.features_, self._schema = names, schema
 
     def predict(self, X: Features) -> ColumnArray:  # noqa: N803
@@ -61,7 +80,12 @@ class Classifier(Learner):
 
     def _records(self, X: Features) -> Records:  # noqa: N803
         self._require_fitted("claim_")
-        return records_for_prediction(X, self._schema, self.features_)
+        return records_for_prediction(self._as_fitted(X), self._schema, self.features_)
+
+    def _named(self, holds: NDArray[np.bool_]) -> ColumnArray:
+        """The classes of people, from whether the target holds for them."""
+        predicted: ColumnArray = self.classes_[holds.astype(np.int64)]
+        return predicted
 
 
 def classes_of(schema: Schema, target: str) -> ColumnArray:

@@ -18,24 +18,78 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from localdp.algorithms.at_hand.bounds import Bounds
+from localdp.algorithms.at_hand.labels import Classes
 from localdp.algorithms.definition import TARGET
 from localdp.algorithms.learners.classifier import Classifier, require_bit
+from localdp.algorithms.scikit_learn import Nature
 from localdp.algorithms.tables import Features
 from localdp.algorithms.texts import conjunction
 from localdp.domains import BitDomain
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.models import ModelName
 from localdp.queries.statistical import StatisticalQuery
 from localdp.randomizers.definition import Floats
 
 
 class ConjunctionLearner(Classifier):
-    """Finds the literals that hold for (almost) everybody whose target holds."""
+    """Finds the literals that hold for (almost) everybody whose target holds.
+
+    It learns from bits. Of numbers in arrays it takes whether they are above the middle of their bounds.
+
+    Parameters
+    ----------
+    target : str, default="target"
+        The column to predict. With arrays, the name that `y` gets.
+    features : list of str, optional
+        The columns to learn from. Default: all bits, but not the target.
+    negations : bool, default=False
+        Whether a literal may also be the negation of a bit. Both are asked at once.
+    violation : float, default=1/16
+        The least share of people who have the target and not the literal that rules a literal out. A target of k literals
+        over fair bits needs 2**-(k + 1).
+    check_signal : bool, default=True
+        Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
+    epsilon : float, optional
+        Arrays only: what each person spends in a fit, in nats. Every model but "exact" needs it.
+    model : {"exact", "curator", "local", "shuffled", "shared"}, optional
+        Arrays only: whom people have to trust. There is no default: a fit without it raises.
+    bounds : (low, high), list of pairs, or mapping from names to pairs, optional
+        Arrays only: what the features can hold, from what is known about them. Every model but "exact" needs them for
+        numbers, and "exact" takes the data's own. Data that do not fit are refused, and nothing is spent.
+    classes : list, optional
+        Arrays only: the labels that `y` can have. Not needed for truth values and for 0 and 1, nor by "exact", which takes
+        those that occur.
+
+    Attributes
+    ----------
+    literals_ : tuple of str
+        The literals that were found: the target is predicted where all of them hold.
+    violations_ : dict
+        For each literal that was considered, the share of people who have the target and not the literal.
+    classes_ : array
+        The classes, in rising order.
+    features_ : tuple of str
+        The columns that it learned from, in the order of what was learned.
+    n_features_in_, feature_names_in_ : int, array of str
+        How many features there were, and their names if they had some.
+    plan_, cost_, claim_ : Plan, Cost, PrivacyClaim
+        The error that was to be expected, what was asked and spent, and what is promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bits = (np.arange(20_000)[:, None] >> np.arange(5)) % 2 == 1
+    >>> learner = ConjunctionLearner(model="curator", epsilon=1.0).fit(bits, bits[:, 0] & bits[:, 3])
+    >>> learner.literals_
+    ('x0', 'x3')
+    """
 
     literals_: tuple[str, ...]
     violations_: dict[str, float]  # of each literal that was considered: the answer about nu
+    _nature = Nature("classifier", over_bits=True, poor_score=True)
 
     def __init__(
         self,
@@ -44,12 +98,15 @@ class ConjunctionLearner(Classifier):
         negations: bool = False,
         violation: float = 1 / 16,
         check_signal: bool = True,
+        *,
+        epsilon: float | None = None,
+        model: ModelName | None = None,
+        bounds: Bounds | None = None,
+        classes: Classes | None = None,
     ) -> None:
-        self.target = target
-        self.features = features
+        super().__init__(target, features, check_signal, epsilon, model, bounds, classes)
         self.negations = negations
         self.violation = violation
-        self.check_signal = check_signal
 
     def _rounds(self) -> int:
         if not 0 < self.violation <= 1:
@@ -82,12 +139,8 @@ class ConjunctionLearner(Classifier):
             found |= {name: fails, f"not {name}": holds}
         return found
 
-    def predict(self, X: Features) -> NDArray[np.bool_]:  # noqa: N803
-        """Whether all literals hold, for each person."""
-        records = self._records(X)
-        return StatisticalQuery.parse(conjunction(self.literals_), records.schema).evaluate(records)
-
     def predict_proba(self, X: Features) -> Floats:  # noqa: N803
-        """0 or 1: a conjunction has no doubts."""
-        holds = self.predict(X)
+        """0 or 1, whether all literals hold: a conjunction has no doubts."""
+        records = self._records(X)
+        holds = StatisticalQuery.parse(conjunction(self.literals_), records.schema).evaluate(records)
         return np.column_stack([~holds, holds]).astype(np.float64)

@@ -16,31 +16,65 @@ Checked in tests/unit/algorithms/learners/test_halfspace.py; the numbers in test
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
-from localdp.algorithms.definition import TARGET
 from localdp.algorithms.learners.classifier import Classifier, require_bit
 from localdp.algorithms.learners.scaling import called
-from localdp.algorithms.tables import Features, numbers_for_prediction
+from localdp.algorithms.tables import Features
 from localdp.domains import BitDomain, IntegerDomain, RealDomain
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.randomizers.definition import Floats
 
 
 class HalfspaceLearner(Classifier):
-    """Learns on which side of a hyperplane through 0 the label holds."""
+    """Learns on which side of a hyperplane through 0 the label holds.
+
+    The features should be centred at 0 and of about the same spread; otherwise take `LogisticRegression`.
+
+    Parameters
+    ----------
+    target : str, default="target"
+        The column to predict. With arrays, the name that `y` gets.
+    features : list of str, optional
+        The columns to learn from. Default: all bits and numbers, but not the target.
+    check_signal : bool, default=True
+        Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
+    epsilon : float, optional
+        Arrays only: what each person spends in a fit, in nats. Every model but "exact" needs it.
+    model : {"exact", "curator", "local", "shuffled", "shared"}, optional
+        Arrays only: whom people have to trust. There is no default: a fit without it raises.
+    bounds : (low, high), list of pairs, or mapping from names to pairs, optional
+        Arrays only: what the features can hold, from what is known about them. Every model but "exact" needs them for
+        numbers, and "exact" takes the data's own. Data that do not fit are refused, and nothing is spent.
+    classes : list, optional
+        Arrays only: the labels that `y` can have. Not needed for truth values and for 0 and 1, nor by "exact", which takes
+        those that occur.
+
+    Attributes
+    ----------
+    coef_ : array
+        The normal of the hyperplane, of length 1.
+    classes_ : array
+        The classes, in rising order.
+    features_ : tuple of str
+        The columns that it learned from, in the order of what was learned.
+    n_features_in_, feature_names_in_ : int, array of str
+        How many features there were, and their names if they had some.
+    plan_, cost_, claim_ : Plan, Cost, PrivacyClaim
+        The error that was to be expected, what was asked and spent, and what is promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> angle = np.linspace(0, 6.28, 20_000)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> learner = HalfspaceLearner(model="local", epsilon=2.0, bounds=(-1, 1)).fit(X, X[:, 0] > X[:, 1])
+    >>> learner.score(X, X[:, 0] > X[:, 1]) > 0.9
+    True
+    """
 
     coef_: Floats  # of length 1
-
-    def __init__(
-        self, target: str = TARGET, features: Sequence[str] | None = None, check_signal: bool = True
-    ) -> None:
-        """The target is a bit; the features should be centred at 0 and of about the same spread."""
-        self.target = target
-        self.features = features
-        self.check_signal = check_signal
 
     def _rounds(self) -> int:
         return 1
@@ -59,7 +93,7 @@ class HalfspaceLearner(Classifier):
     def decision_function(self, X: Features) -> Floats:  # noqa: N803
         """How far each person is from the hyperplane, positive where the label is expected."""
         self._require_fitted("coef_")
-        distance: Floats = numbers_for_prediction(X, self.features_) @ self.coef_
+        distance: Floats = self._numbers(X) @ self.coef_
         return distance
 
     def predict_proba(self, X: Features) -> Floats:  # noqa: N803

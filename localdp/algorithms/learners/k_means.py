@@ -25,20 +25,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from localdp.algorithms.definition import Learner, features_of
+from localdp.algorithms.at_hand.bounds import Bounds
+from localdp.algorithms.definition import features_of
 from localdp.algorithms.learners.grid_clusters import clustered, squared_distances
 from localdp.algorithms.learners.pca import covariance_of, moments_query, principal_axes
 from localdp.algorithms.learners.scaling import Scaling, bounds_of, called, factor_of
-from localdp.algorithms.tables import Features, numbers_for_prediction
+from localdp.algorithms.learners.transformer import Transformer
+from localdp.algorithms.scikit_learn import Nature
+from localdp.algorithms.tables import Features
 from localdp.algorithms.texts import decimal, point
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.estimation.consistency import norm_sub
 from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.models import ModelName
 from localdp.randomizers.definition import Floats
 
 MOST_CLUSTERS = 64
@@ -81,12 +86,62 @@ class _Grid:
         return called("cells", parts)
 
 
-class KMeans(Learner):
-    """Finds k centres near which people are."""
+class KMeans(Transformer):
+    """Finds k centres near which people are.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        How many centres to find.
+    features : list of str, optional
+        The columns to learn from. Default: all bits and numbers.
+    rounds : int, optional
+        How often people are asked: once for a grid, once before it if there are more than three features, then once for
+        each of Lloyd's steps. Default: with 8 of these steps where the noise allows them, otherwise without.
+    radius : float, optional
+        How long a vector of features, from the middle of their ranges, may be without being shortened. A good one is about
+        the typical length. Default: nobody is shortened.
+    check_signal : bool, default=True
+        Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
+    epsilon : float, optional
+        Arrays only: what each person spends in a fit, in nats. Every model but "exact" needs it.
+    model : {"exact", "curator", "local", "shuffled", "shared"}, optional
+        Arrays only: whom people have to trust. There is no default: a fit without it raises.
+    bounds : (low, high), list of pairs, or mapping from names to pairs, optional
+        Arrays only: what the features can hold, from what is known about them. Every model but "exact" needs them for
+        numbers, and "exact" takes the data's own. Data that do not fit are refused, and nothing is spent.
+
+    Attributes
+    ----------
+    cluster_centers_ : array
+        The centres, one row each.
+    labels_ : array
+        The centre of each person of the fit, under "exact" alone: under every other model a learner keeps nothing about a
+        single person. `predict` says it.
+    rounds_ : int
+        The rounds that were asked.
+    features_ : tuple of str
+        The columns that it learned from, in the order of what was learned.
+    n_features_in_, feature_names_in_ : int, array of str
+        How many features there were, and their names if they had some.
+    plan_, cost_, claim_ : Plan, Cost, PrivacyClaim
+        The error that was to be expected, what was asked and spent, and what is promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> angle = np.linspace(0, 6.28, 20_000)
+    >>> X = np.column_stack([np.sign(np.cos(angle)), 0.1 * np.sin(angle)])
+    >>> learner = KMeans(2, model="local", epsilon=2.0, bounds=(-2, 2)).fit(X)
+    >>> sorted(learner.cluster_centers_[:, 0].round().tolist())
+    [-1.0, 1.0]
+    """
 
     cluster_centers_: Floats
-    features_: tuple[str, ...]
+    labels_: NDArray[np.int64]
     rounds_: int  # that were asked
+    _nature = Nature("clusterer", transforms=True)
+    _outputs = "cluster_centers_"
 
     def __init__(
         self,
@@ -95,13 +150,25 @@ class KMeans(Learner):
         rounds: int | None = None,
         radius: float | None = None,
         check_signal: bool = True,
+        *,
+        epsilon: float | None = None,
+        model: ModelName | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
-        """`rounds` counts all: one for the grid, one more before it for more than three features, then Lloyd's steps."""
         self.n_clusters = n_clusters
         self.features = features
         self.rounds = rounds
         self.radius = radius
         self.check_signal = check_signal
+        self.epsilon, self.model, self.bounds = epsilon, model, bounds
+
+    def fit(self, X: StatisticalQueryOracle | Features, y: ArrayLike | None = None) -> Self:  # noqa: N803
+        """Learn from an oracle, or from a table of features at hand; `y` is ignored."""
+        vars(self).pop("labels_", None)
+        super().fit(X, y)
+        if self.model == "exact":
+            self.labels_ = self.predict(cast(Features, X))
+        return self
 
     def _rounds(self) -> int:
         if not 1 <= self.n_clusters <= MOST_CLUSTERS:
@@ -197,7 +264,16 @@ class KMeans(Learner):
         nearest: NDArray[np.int64] = self._distances(X).argmin(axis=1)
         return nearest
 
-    def score(self, X: Features) -> float:  # noqa: N803
+    def fit_predict(self, X: Features, y: ArrayLike | None = None) -> NDArray[np.int64]:  # noqa: N803
+        """Fit, then the number of the centre nearest to each person."""
+        return self.fit(X, y).predict(X)
+
+    def transform(self, X: Features) -> Floats:  # noqa: N803
+        """The distance of each person to each centre."""
+        distances: Floats = np.sqrt(self._distances(X))
+        return distances
+
+    def score(self, X: Features, y: ArrayLike | None = None) -> float:  # noqa: N803
         """Minus the mean squared distance to the nearest centre."""
         return -float(self._distances(X).min(axis=1).mean())
 
@@ -206,4 +282,4 @@ class KMeans(Learner):
 
     def _distances(self, X: Features) -> Floats:  # noqa: N803
         self._require_fitted("cluster_centers_")
-        return squared_distances(numbers_for_prediction(X, self.features_), self.cluster_centers_)
+        return squared_distances(self._numbers(X), self.cluster_centers_)

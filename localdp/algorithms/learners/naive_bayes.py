@@ -24,23 +24,84 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from localdp.algorithms.at_hand.bounds import Bounds
+from localdp.algorithms.at_hand.labels import Classes
 from localdp.algorithms.definition import TARGET
 from localdp.algorithms.learners.binning import Edges, binned
 from localdp.algorithms.learners.classifier import Classifier
 from localdp.algorithms.learners.splits import weighted_mean
+from localdp.algorithms.scikit_learn import Nature
 from localdp.algorithms.tables import Features
 from localdp.errors import InvalidParameter
 from localdp.estimation.consistency import norm_sub
 from localdp.oracles.definition import StatisticalQueryOracle, VectorAnswer
+from localdp.oracles.models import ModelName
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.definition import Floats
 
 
 class NaiveBayes(Classifier):
-    """Every feature votes by itself, with the logarithm of how often its value occurs in each class."""
+    """Every feature votes by itself, with the logarithm of how often its value occurs in each class.
+
+    Parameters
+    ----------
+    target : str, default="target"
+        The column to predict. With arrays, the name that `y` gets.
+    features : list of str, optional
+        The columns to learn from. Default: all, but not the target.
+    edges : mapping from names to lists of numbers, optional
+        Where a number is cut, by column. They are public: not to be read off the data.
+    bins : int, default=4
+        In how many bins of equal width a number without edges is cut.
+    smoothing : float, default=1.0
+        People that are added to every cell of a table, so that no value is impossible.
+    caution : float, default=0.5
+        Standard errors of a cell that are added to it as well: a cell that noise made empty does not decide alone.
+    contrast : float, default=0.2
+        The signal: a feature whose values differ in frequency by so much between two classes should show.
+    check_signal : bool, default=True
+        Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
+    epsilon : float, optional
+        Arrays only: what each person spends in a fit, in nats. Every model but "exact" needs it.
+    model : {"exact", "curator", "local", "shuffled", "shared"}, optional
+        Arrays only: whom people have to trust. There is no default: a fit without it raises.
+    bounds : (low, high), list of pairs, or mapping from names to pairs, optional
+        Arrays only: what the features can hold, from what is known about them. Every model but "exact" needs them for
+        numbers, and "exact" takes the data's own. Data that do not fit are refused, and nothing is spent.
+    classes : list, optional
+        Arrays only: the labels that `y` can have. Not needed for truth values and for 0 and 1, nor by "exact", which takes
+        those that occur.
+
+    Attributes
+    ----------
+    tables_ : list of arrays
+        For each feature, the frequencies of (value, class).
+    class_prior_ : array
+        The frequency of each class.
+    feature_log_prob_ : list of arrays
+        For each feature, the logarithm of the frequency of each value within each class.
+    classes_ : array
+        The classes, in rising order.
+    features_ : tuple of str
+        The columns that it learned from, in the order of what was learned.
+    n_features_in_, feature_names_in_ : int, array of str
+        How many features there were, and their names if they had some.
+    plan_, cost_, claim_ : Plan, Cost, PrivacyClaim
+        The error that was to be expected, what was asked and spent, and what is promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> symptoms = (np.arange(20_000)[:, None] >> np.arange(5)) % 2 == 1
+    >>> ill = symptoms.sum(axis=1) > 2
+    >>> learner = NaiveBayes(model="local", epsilon=2.0).fit(symptoms, ill)
+    >>> learner.score(symptoms, ill) > 0.8
+    True
+    """
 
     tables_: list[Floats]  # of each feature: frequencies of (value, class)
     class_prior_: Floats
+    _nature = Nature("classifier", many_classes=True, categories=True)
 
     def __init__(
         self,
@@ -52,19 +113,18 @@ class NaiveBayes(Classifier):
         caution: float = 0.5,
         contrast: float = 0.2,
         check_signal: bool = True,
+        *,
+        epsilon: float | None = None,
+        model: ModelName | None = None,
+        bounds: Bounds | None = None,
+        classes: Classes | None = None,
     ) -> None:
-        """Numbers are put into bins by public `edges`, or into `bins` of equal width.
-
-        `contrast` is the signal: a feature whose values differ in frequency by so much between two classes should show.
-        """
-        self.target = target
-        self.features = features
+        super().__init__(target, features, check_signal, epsilon, model, bounds, classes)
         self.edges = edges
         self.bins = bins
         self.smoothing = smoothing
         self.caution = caution
         self.contrast = contrast
-        self.check_signal = check_signal
 
     def _rounds(self) -> int:
         if not self.smoothing > 0 or not self.caution >= 0 or not 0 < self.contrast <= 1:

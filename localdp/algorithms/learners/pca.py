@@ -18,27 +18,78 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from localdp.algorithms.definition import Learner, features_of
+from localdp.algorithms.at_hand.bounds import Bounds
+from localdp.algorithms.definition import features_of
 from localdp.algorithms.learners.noisy_moments import mean_weight, symmetric, wigner
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
+from localdp.algorithms.learners.transformer import Transformer
+from localdp.algorithms.scikit_learn import Nature
 from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.algorithms.texts import decimal
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle, VectorAnswer
+from localdp.oracles.models import ModelName
 from localdp.randomizers.definition import Floats
 
 FEATURES, CONSTANT = map(factor_of, (0.8, 0.2))  # a and b
 
 
-class PCA(Learner):
-    """Finds the directions in which people differ most."""
+class PCA(Transformer):
+    """Finds the directions in which people differ most.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        How many directions to find.
+    features : list of str, optional
+        The columns to learn from. Default: all bits and numbers.
+    centred : bool, default=False
+        Says that the features have the middle of their ranges as means, so that no means need be learned.
+    radius : float, optional
+        How long a vector of features, from the middle of their ranges, may be without being shortened. A good one is about
+        the typical length. Default: nobody is shortened.
+    check_signal : bool, default=True
+        Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
+    epsilon : float, optional
+        Arrays only: what each person spends in a fit, in nats. Every model but "exact" needs it.
+    model : {"exact", "curator", "local", "shuffled", "shared"}, optional
+        Arrays only: whom people have to trust. There is no default: a fit without it raises.
+    bounds : (low, high), list of pairs, or mapping from names to pairs, optional
+        Arrays only: what the features can hold, from what is known about them. Every model but "exact" needs them for
+        numbers, and "exact" takes the data's own. Data that do not fit are refused, and nothing is spent.
+
+    Attributes
+    ----------
+    components_ : array
+        The directions, one row each, of length 1.
+    mean_ : array
+        The mean of each feature.
+    explained_variance_, explained_variance_ratio_ : array
+        The variance along each direction, and its part of all variance.
+    features_ : tuple of str
+        The columns that it learned from, in the order of what was learned.
+    n_features_in_, feature_names_in_ : int, array of str
+        How many features there were, and their names if they had some.
+    plan_, cost_, claim_ : Plan, Cost, PrivacyClaim
+        The error that was to be expected, what was asked and spent, and what is promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> angle = np.linspace(0, 6.28, 20_000)
+    >>> X = np.column_stack([np.cos(angle), 0.2 * np.sin(angle)])
+    >>> learner = PCA(1, centred=True, model="local", epsilon=2.0, bounds=(-1, 1), radius=1.0).fit(X)
+    >>> bool(learner.components_[0, 0] > 0.95)
+    True
+    """
 
     mean_: Floats
     components_: Floats  # one row each, of length 1
     explained_variance_: Floats
     explained_variance_ratio_: Floats
-    features_: tuple[str, ...]
+    _nature = Nature("transformer", transforms=True)
+    _outputs = "components_"
 
     def __init__(
         self,
@@ -47,13 +98,19 @@ class PCA(Learner):
         centred: bool = False,
         radius: float | None = None,
         check_signal: bool = True,
+        *,
+        epsilon: float | None = None,
+        model: ModelName | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
-        """`centred` says that the features have the middle of their ranges as means, so that none need be learned."""
         self.n_components = n_components
         self.features = features
         self.centred = centred
         self.radius = radius
         self.check_signal = check_signal
+        self.epsilon = epsilon
+        self.model = model
+        self.bounds = bounds
 
     def _rounds(self) -> int:
         if self.n_components < 1:
@@ -84,7 +141,7 @@ class PCA(Learner):
     def transform(self, X: Features) -> Floats:  # noqa: N803
         """Where each person stands along the components."""
         self._require_fitted("components_")
-        along: Floats = (numbers_for_prediction(X, self.features_) - self.mean_) @ self.components_.T
+        along: Floats = (self._numbers(X) - self.mean_) @ self.components_.T
         return along
 
     def inverse_transform(self, along: ArrayLike) -> Floats:

@@ -56,6 +56,11 @@ class Scaling:
         return cls._rounded(names, (lows + highs) / 2, np.full(len(names), reach))
 
     @classmethod
+    def around(cls, names: Sequence[str], centres: Floats, widths: Floats) -> Self:
+        """Every feature around its centre, in units of its width."""
+        return cls._rounded(names, centres, widths)
+
+    @classmethod
     def _rounded(cls, names: Sequence[str], centres: Floats, widths: Floats) -> Self:
         if (
             not np.isfinite(widths).all()
@@ -66,6 +71,14 @@ class Scaling:
             )
         slopes = [float(short(1 / width)) for width in widths]
         return cls(tuple(names), np.array([*map(rounded, centres)]), np.array(slopes))
+
+    def moved(self, means: Floats) -> Self:
+        """The same units around this point, which is given in them."""
+        return self._rounded(self.names, self.centres + means * self.widths, self.widths)
+
+    def stretched(self, factor: float) -> Self:
+        """The same centres in units that are so many times as large."""
+        return self._rounded(self.names, self.centres, factor * self.widths)
 
     @property
     def widths(self) -> Floats:

@@ -11,64 +11,96 @@ Checked in tests/unit/algorithms/test_parity.py; the numbers in tests/statistica
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.algorithms.definition import TARGET, Learner, features_of
-from localdp.domains import BitDomain, Records, Schema
+from localdp.algorithms.learners.classifier import Classifier, require_bit
+from localdp.algorithms.scikit_learn import Nature
+from localdp.algorithms.tables import Features
+from localdp.domains import BitDomain
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.randomizers.parts.walsh import parity
+from localdp.randomness.source import Floats
 
 MOST_FEATURES = 20
 SIGNAL = 1.0
 
 
-def bits_of(schema: Schema, features: Sequence[str] | None, target: str) -> tuple[str, ...]:
-    """The columns that a parity may be made of."""
-    names = features_of(schema, features, target)
-    if not all(isinstance(schema[name], BitDomain) for name in (*names, target)):
-        raise InvalidParameter("parities are learned from bits")
-    return names
+class ParityLearner(Classifier):
+    """Finds the parity that the target is, from one query about all of them.
 
+    It learns from bits. Of numbers in arrays it takes whether they are above the middle of their bounds.
 
-class ParityLearner(Learner):
-    """Finds the parity that the target is, from one query about all of them."""
+    Parameters
+    ----------
+    target : str, default="target"
+        The column to predict. With arrays, the name that `y` gets.
+    features : list of str, optional
+        The columns to learn from. Default: all bits, 20 at most, but not the target.
+    check_signal : bool, default=True
+        Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
+    epsilon : float, optional
+        Arrays only: what each person spends in a fit, in nats. Every model but "exact" needs it.
+    model : {"exact", "curator", "local", "shuffled", "shared"}, optional
+        Arrays only: whom people have to trust. There is no default: a fit without it raises.
+    bounds : (low, high), list of pairs, or mapping from names to pairs, optional
+        Arrays only: what the features can hold, from what is known about them. Every model but "exact" needs them for
+        numbers, and "exact" takes the data's own. Data that do not fit are refused, and nothing is spent.
+    classes : list, optional
+        Arrays only: the labels that `y` can have. Not needed for truth values and for 0 and 1, nor by "exact", which takes
+        those that occur.
 
-    _predicts_classes = True
+    Attributes
+    ----------
+    mask_ : int
+        The parity, a bit for each feature.
+    support_ : tuple of str
+        The features that it is the parity of.
+    classes_ : array
+        The classes, in rising order.
+    features_ : tuple of str
+        The columns that it learned from, in the order of what was learned.
+    n_features_in_, feature_names_in_ : int, array of str
+        How many features there were, and their names if they had some.
+    plan_, cost_, claim_ : Plan, Cost, PrivacyClaim
+        The error that was to be expected, what was asked and spent, and what is promised.
 
-    def __init__(
-        self, target: str = TARGET, features: Sequence[str] | None = None, check_signal: bool = True
-    ) -> None:
-        self.target = target
-        self.features = features
-        self.check_signal = check_signal
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bits = (np.arange(20_000)[:, None] >> np.arange(5)) % 2 == 1
+    >>> learner = ParityLearner(model="local", epsilon=2.0).fit(bits, bits[:, 0] ^ bits[:, 2])
+    >>> learner.support_
+    ('x0', 'x2')
+    """
+
+    mask_: int
+    support_: tuple[str, ...]
+    _nature = Nature("classifier", over_bits=True, poor_score=True)
 
     def _rounds(self) -> int:
         return 1
 
     def _learn(self, oracle: StatisticalQueryOracle) -> None:
-        names = bits_of(oracle.schema, self.features, self.target)
+        self._study(oracle.schema, (BitDomain,))
+        require_bit(oracle.schema, self.target)
+        names = self.features_
         if len(names) > MOST_FEATURES:
             raise InvalidParameter(f"all parities of more than {MOST_FEATURES} bits are too many to ask")
         query = f"parities({len(names)}, {', '.join(names)}; {self.target})"
         self.plan_ = oracle.plan([query])
         self._require_signal(SIGNAL, 2 * self.plan_.tolerance(), "a correlation")
         signs = oracle.answer_vectors([query])[0].values
-        self.features_ = names
         self.mask_ = int(np.argmax(signs))
         self.support_ = tuple(name for place, name in enumerate(names) if self.mask_ >> place & 1)
 
-    def predict(self, features: NDArray[np.bool_ | np.integer]) -> NDArray[np.bool_]:
-        """The parity of rows of bits, in the order of `features_`."""
-        self._require_fitted("mask_")
-        return parity_of(np.asarray(features, np.bool_), self.mask_)
-
-    def _scored(self, records: Records) -> float:
+    def predict_proba(self, X: Features) -> Floats:  # noqa: N803
+        """0 or 1, the parity of each person's bits: there is no doubt about it."""
+        records = self._records(X)
         rows = np.column_stack([records.column(name) for name in self.features_])
-        return float(np.mean(self.predict(rows) == records.column(self.target)))
+        odd = parity_of(rows, self.mask_)
+        return np.column_stack([~odd, odd]).astype(np.float64)
 
 
 def parity_of(rows: NDArray[np.bool_], mask: int) -> NDArray[np.bool_]:

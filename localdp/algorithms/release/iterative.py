@@ -27,16 +27,19 @@ from typing import Self
 
 import numpy as np
 
+from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.definition import Learner, Measures, measures_of_errors
 from localdp.algorithms.release.curators import IterationBudget, Mistake, SelectingCurator, Side
 from localdp.algorithms.release.distinguishers import Distinguisher, ExponentialMechanism
 from localdp.algorithms.release.synthetic import Distribution, rows_of
 from localdp.algorithms.release.universe import Universe
 from localdp.algorithms.release.updates import DatabaseUpdate, Guess, MultiplicativeWeights
+from localdp.algorithms.scikit_learn import Nature
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import Cost, StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
+from localdp.oracles.models import ModelName
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.queries.asked import MOST_QUERIES_IN_A_ROUND
 from localdp.randomness.source import Floats, RandomSource
@@ -80,7 +83,55 @@ class AnsweredSide:
 
 
 class IterativeConstruction(Learner):
-    """A distribution over a small universe that answers all queries of a list within alpha."""
+    """A distribution over a small universe that answers all queries of a list within alpha.
+
+    Parameters
+    ----------
+    queries : list of str
+        Conditions or clipped numbers about the columns.
+    columns : list of str, optional
+        The columns of the universe. Default: all bits and categories.
+    alpha : float, default=0.1
+        The largest error that an answer of the distribution should have.
+    update : DatabaseUpdate, default=MultiplicativeWeights(tight=True)
+        How a guess is corrected where it is wrong.
+    distinguisher : Distinguisher, default=ExponentialMechanism()
+        How a curator finds a query on which the guess is wrong.
+    most_updates : int, optional
+        In place of T(alpha / 2) updates, and with it the claim on alpha.
+    rounds : int, optional
+        In how many batches an oracle is asked.
+    failure : float, default=0.05
+        The probability that an answer is further off than alpha.
+    check_signal : bool, default=True
+        Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
+    epsilon : float, optional
+        Data frames only: what each person spends in a fit, in nats. Every model but "exact" needs it.
+    model : {"exact", "curator", "local", "shuffled", "shared"}, optional
+        Data frames only: whom people have to trust. There is no default: a fit without it raises.
+    bounds : (low, high), list of pairs, or mapping from names to pairs, optional
+        Data frames only: what numbers can hold, from what is known about them. Every model but "exact" needs them, and
+        "exact" takes the data's own. Data that do not fit are refused, and nothing is spent.
+
+    Attributes
+    ----------
+    distribution_ : Distribution
+        The distribution that was found.
+    answers_ : array
+        Its answers, to the queries in their order.
+    updates_ : int
+        How often the guess was corrected.
+    plan_, cost_, claim_ : Plan, Cost, PrivacyClaim
+        The error that was to be expected, what was asked and spent, and what is promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> smoker = np.arange(20_000) % 10 < 3
+    >>> release = IterativeConstruction(["smoker", "ill"], alpha=0.05, model="curator", epsilon=1.0)
+    >>> bool(abs(release.fit({"smoker": smoker, "ill": smoker}).answers_ - 0.3).max() < 0.06)
+    True
+    """
 
     def __init__(
         self,
@@ -94,12 +145,10 @@ class IterativeConstruction(Learner):
         rounds: int | None = None,
         failure: float = 0.05,
         check_signal: bool = True,
+        epsilon: float | None = None,
+        model: ModelName | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
-        """Queries are conditions or clipped numbers about the columns: all bits and categories if none are named.
-
-        `most_updates` replaces T(alpha / 2), and with it the claim on alpha; `rounds` is in how many batches an oracle is
-        asked.
-        """
         self.queries = queries
         self.columns = columns
         self.alpha = alpha
@@ -109,10 +158,12 @@ class IterativeConstruction(Learner):
         self.rounds = rounds
         self.failure = failure
         self.check_signal = check_signal
+        self.epsilon, self.model, self.bounds = epsilon, model, bounds
 
     distribution_: Distribution
     answers_: Floats  # of the last guess, to the queries in their order
     updates_: int
+    _nature = Nature(categories=True)
     converged_: bool
 
     def _rounds(self) -> int:

@@ -31,14 +31,17 @@ from typing import Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.definition import Learner, Measures, measures_of_errors
 from localdp.algorithms.release.synthetic import Distribution
 from localdp.algorithms.release.universe import Columns, Universe
+from localdp.algorithms.scikit_learn import Nature
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
 from localdp.estimation.multiplicative_weights import fit_least_squares, fit_worst_first
 from localdp.estimation.sign_transform import sign_transform
 from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.models import ModelName
 from localdp.randomizers.marginals import parity_masks
 from localdp.randomness.source import Floats
 
@@ -64,7 +67,48 @@ class Marginal:
 
 
 class MarginalRelease(Learner):
-    """Marginals over any attributes that have at most `order` bits together: those that are wanted, at least."""
+    """Marginals over any attributes that have at most `order` bits together: those that are wanted, at least.
+
+    Parameters
+    ----------
+    columns : list of str, or mapping from names to conditions, optional
+        The attributes: bits, categories and short integers, or conditions. Default: all columns that are finite.
+    order : int, optional
+        How many bits a table may have. A bit counts as one, a category of k labels as ceil(log2 k). Default: what is wanted
+        needs, and 2 if nothing is wanted. An order that does not contain what is wanted is refused before anybody is asked.
+    wanted : list of names, or of lists of names, default=()
+        The tables that will be asked for, each by the names of its attributes.
+    signal : float, optional
+        The standard error of a cell that is not worth asking for. Default: 2**-order, a cell's share of uniform data.
+    check_signal : bool, default=True
+        Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
+    epsilon : float, optional
+        Data frames only: what each person spends in a fit, in nats. Every model but "exact" needs it.
+    model : {"exact", "curator", "local", "shuffled", "shared"}, optional
+        Data frames only: whom people have to trust. There is no default: a fit without it raises.
+    bounds : (low, high), list of pairs, or mapping from names to pairs, optional
+        Data frames only: what numbers can hold, from what is known about them. Every model but "exact" needs them, and
+        "exact" takes the data's own. Data that do not fit are refused, and nothing is spent.
+
+    Attributes
+    ----------
+    order_ : int
+        The order that was released.
+    parities_, variances_ : array
+        The mean of every parity of at most `order_` bits, and its variance.
+    universe_ : Universe
+        The attributes, and what they may hold.
+    plan_, cost_, claim_ : Plan, Cost, PrivacyClaim
+        The error that was to be expected, what was asked and spent, and what is promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> smoker = np.arange(20_000) % 10 < 3
+    >>> release = MarginalRelease(model="curator", epsilon=1.0).fit({"smoker": smoker, "ill": smoker})
+    >>> release.marginal("smoker").values.round(1).tolist()
+    [0.7, 0.3]
+    """
 
     def __init__(
         self,
@@ -74,24 +118,22 @@ class MarginalRelease(Learner):
         wanted: Sequence[str | Sequence[str]] = (),
         signal: float | None = None,
         check_signal: bool = True,
+        epsilon: float | None = None,
+        model: ModelName | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
-        """`columns` are names of bits, categories and short integers, or names with conditions: all that are finite.
-
-        A bit counts as one of the `order`, a category of k labels as ceil(log2 k).  `wanted` are tables that will be asked
-        for, each by the names of its attributes: without an `order` it is what they need (2, if nothing is wanted), and an
-        order that does not contain them is refused before anybody is asked.  `signal` is the standard error of a cell that
-        is not worth asking for: 2**-order, a cell's share of uniform data, unless it is given.
-        """
         self.columns = columns
         self.order = order
         self.wanted = wanted
         self.signal = signal
         self.check_signal = check_signal
+        self.epsilon, self.model, self.bounds = epsilon, model, bounds
 
     universe_: Universe
     order_: int
     parities_: Floats  # in the order of `parity_masks`
     variances_: Floats
+    _nature = Nature(categories=True)
 
     def _rounds(self) -> int:
         if self.order is not None and (not isinstance(self.order, int) or self.order < 1):

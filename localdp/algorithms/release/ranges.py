@@ -30,6 +30,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.definition import Learner, Measures, measures_of_errors
 from localdp.domains import IntegerDomain, RealDomain, Records, Schema
 from localdp.errors import InvalidParameter
@@ -37,6 +38,7 @@ from localdp.estimation.consistency import norm_sub
 from localdp.estimation.isotonic import monotone_cdf
 from localdp.estimation.tree_consistency import LevelTree
 from localdp.oracles.definition import StatisticalQueryOracle, VectorAnswer
+from localdp.oracles.models import ModelName
 from localdp.oracles.plans import Plan
 from localdp.queries.tokens import number_text
 from localdp.randomness.source import Floats
@@ -55,7 +57,50 @@ class RangeAnswers:
 
 
 class RangeRelease(Learner):
-    """The mass of every range of a bounded number, and its quantiles."""
+    """The mass of every range of a bounded number, and its quantiles.
+
+    Parameters
+    ----------
+    column : str
+        The number.
+    low, high : float, optional
+        The range goes from `low` up to and not including `high`; what lies outside counts to the nearest bin. Default: the
+        bounds of the column, where a whole number x stands for x up to x + 1.
+    bins : int, default=256
+        In how many bins of equal width the range is cut. A range is taken to the nearest edges.
+    branching : int, optional
+        How many children a node of the tree over the bins has. Default: the number with the least error by the plan.
+    signal : float, default=0.1
+        The standard error of a range that is not worth asking for.
+    check_signal : bool, default=True
+        Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
+    epsilon : float, optional
+        Data frames only: what each person spends in a fit, in nats. Every model but "exact" needs it.
+    model : {"exact", "curator", "local", "shuffled", "shared"}, optional
+        Data frames only: whom people have to trust. There is no default: a fit without it raises.
+    bounds : (low, high), list of pairs, or mapping from names to pairs, optional
+        Data frames only: what numbers can hold, from what is known about them. Every model but "exact" needs them, and
+        "exact" takes the data's own. Data that do not fit are refused, and nothing is spent.
+
+    Attributes
+    ----------
+    edges_ : array
+        The edges of the bins.
+    prefix_ : array
+        The mass below every edge, unbiased, from 0 to 1.
+    tree_ : LevelTree
+        The tree, with the errors of its levels.
+    plan_, cost_, claim_ : Plan, Cost, PrivacyClaim
+        The error that was to be expected, what was asked and spent, and what is promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> age = {"age": np.linspace(0, 100, 20_000)}
+    >>> release = RangeRelease("age", bins=64, model="curator", epsilon=1.0, bounds=(0, 100)).fit(age)
+    >>> 45 < release.quantile(0.5) < 55
+    True
+    """
 
     def __init__(
         self,
@@ -67,12 +112,10 @@ class RangeRelease(Learner):
         branching: int | None = None,
         signal: float = 0.1,
         check_signal: bool = True,
+        epsilon: float | None = None,
+        model: ModelName | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
-        """From `low` up to and not including `high`; what lies outside counts to the nearest bin.
-
-        Without bounds they are those of the column; a whole number x stands for x up to x + 1.  `signal` is the standard
-        error of a range that is not worth asking for.
-        """
         self.column = column
         self.low = low
         self.high = high
@@ -80,10 +123,14 @@ class RangeRelease(Learner):
         self.branching = branching
         self.signal = signal
         self.check_signal = check_signal
+        self.epsilon, self.model, self.bounds = epsilon, model, bounds
 
     tree_: LevelTree
     edges_: Floats  # of the bins, one more than there are bins
     prefix_: Floats  # the mass below every edge, unbiased; from 0 to exactly 1
+
+    def _wanted(self) -> Sequence[str]:
+        return (self.column,)
 
     def _rounds(self) -> int:
         if not isinstance(self.bins, int) or not 2 <= self.bins <= MOST_BINS:

@@ -25,9 +25,8 @@ _BITS_OF_A_SIZE = 31  # of a float of 32 bits, less its sign
 
 def places_of_ranks(rows: NDArray[np.float32], ranks: Integers) -> Integers:
     """For each row, the place of the entry of its rank."""
-    sizes = np.ascontiguousarray(np.abs(rows).T).view(
-        np.uint32
-    )  # a column for each row: counts add whole rows
+    # A column for each row: counts add whole rows.
+    sizes = np.ascontiguousarray(np.abs(rows).T).view(np.uint32)
     kind = np.uint8 if len(sizes) < 256 else np.uint16  # holds every count
     found, wanted = np.zeros(len(ranks), np.uint32), ranks.astype(kind)
     for bit in reversed(range(_BITS_OF_A_SIZE)):

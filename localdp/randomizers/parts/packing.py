@@ -86,9 +86,8 @@ def count_integers(data: bytes, count: int, bits: int, below: int) -> NDArray[np
 def _pairs(data: NDArray[np.uint8], count: int, bits: int) -> NDArray[np.int64]:
     """Every two neighbours as one value, in no particular order: the eight values of a group are the head of one word."""
     groups = -(-count // _GROUP)
-    within = max(
-        0, min(groups, (len(data) - _WORD_BYTES) // bits + 1)
-    )  # the words of others reach beyond the data
+    # The words of others reach beyond the data.
+    within = max(0, min(groups, (len(data) - _WORD_BYTES) // bits + 1))
     rest = np.zeros((groups - within) * bits + _WORD_BYTES, np.uint8)
     rest[: len(data) - within * bits] = data[within * bits :]
     words = np.empty(groups, np.uint64)

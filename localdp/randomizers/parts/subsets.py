@@ -190,9 +190,8 @@ def _sizes(marks: Bits) -> Integers:
     for start in range(0, words.shape[1], 255):
         lanes = np.add.reduce(words[:, start : start + 255], axis=1)
         pairs = (lanes & _EVEN_BYTES) + (lanes >> np.uint64(8) & _EVEN_BYTES)
-        sizes += (pairs * _FOUR_ONES >> np.uint64(48)).view(
-            np.int64
-        )  # the highest pair of the product is the sum
+        # The highest pair of the product is the sum.
+        sizes += (pairs * _FOUR_ONES >> np.uint64(48)).view(np.int64)
     return sizes
 
 

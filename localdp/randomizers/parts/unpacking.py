@@ -37,9 +37,8 @@ def spread_fields(data: NDArray[np.uint8], count: int, bits: int) -> NDArray[np.
     """The values of a run of bits; bits after them are ignored."""
     groups = -(-count // _GROUP)
     words = np.empty((groups, _GROUP // _lanes(bits)), "<u8")
-    whole = max(
-        0, (len(data) - 2 * _WORD_BYTES) // bits
-    )  # the words of later groups might reach beyond the run
+    # The words of later groups might reach beyond the run.
+    whole = max(0, (len(data) - 2 * _WORD_BYTES) // bits)
     for start in range(0, whole, _BLOCK):
         _spread_groups(data, start * bits, words[start : min(start + _BLOCK, whole)], bits)
     rest = np.zeros((groups - whole + 1) * bits + _WORD_BYTES, np.uint8)

@@ -15,6 +15,7 @@ Checked exactly, by enumerating the coins, in tests/unit/randomizers/test_piecew
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,7 +24,10 @@ import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.randomizers.parts.mean_estimates import QuadraticVariance
+from localdp.randomizers.definition import Estimate, Values
+from localdp.randomizers.parts.construction import IntegerReports
+from localdp.randomizers.parts.inputs import checked_inputs
+from localdp.randomizers.parts.mean_estimates import QuadraticVariance, debiased_moments
 from localdp.randomizers.parts.packing import Unsigned, bits_below, unsigned_type
 from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomness.source import WORD_RANGE, Integers, RandomSource
@@ -88,9 +92,8 @@ class WindowLaw:
             start = values[part] * self.step
             outside = far[part] + (far[part] >= start) * np.int64(self.width)
             inside = near[part] + start
-            cells[part] = (
-                outside + (inside - outside) * kept[part]
-            )  # a product: `np.where` tells a mixed mask
+            # A product: `np.where` tells a mixed mask.
+            cells[part] = outside + (inside - outside) * kept[part]
         return cells
 
     def law(self, value: int) -> dict[Hashable, Fraction]:
@@ -124,3 +127,38 @@ class WindowLaw:
         mean_squared = (intercept**2, 2 * intercept * slope, slope**2)
         parts = ((a - b) / slope**2 for a, b in zip(squares, mean_squared, strict=True))
         return QuadraticVariance(*map(float, parts))
+
+    def estimate(self, power_sums: Integers, count: int) -> Estimate:
+        """Unbiased estimate of the mean of j / last, from the power sums of so many cells."""
+        first, second = debiased_moments(power_sums, count, self.intercept, self.slope)
+        return self.variance().estimate(float(first / count), float(second / count), count)
+
+
+class WindowReports(IntegerReports):
+    """Reports a cell of a line, by the law of a window."""
+
+    __slots__ = ()
+    window: WindowLaw
+
+    @property
+    @abstractmethod
+    def inputs(self) -> int:
+        """How many places the window has."""
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """Privacy loss of one report, in nats, replace-one neighbours; from the integer law, rounded up."""
+        return self.window.epsilon
+
+    @property
+    def outputs(self) -> int:
+        """The cells of the line."""
+        return self.window.size
+
+    def randomize(self, values: Values, source: RandomSource) -> Unsigned:
+        """One cell for each value."""
+        return self.window.draw(checked_inputs(values, self.inputs), source)
+
+    def law(self, value: int) -> dict[Hashable, Fraction]:
+        """The exact law of the cell."""
+        return self.window.law(value)

@@ -63,7 +63,6 @@ class SumOfProducts:
         return 2
 
     def evaluate(self, field: PrimeField, inputs: Vector) -> int:
-        """The value at one point."""
         return field.dot(inputs[::2], inputs[1::2])
 
 

@@ -100,7 +100,6 @@ class TurboShake128:
         return b"".join(lane.to_bytes(8, "little") for lane in self._state[: RATE // 8])
 
     def read(self, size: int) -> bytes:
-        """The next `size` bytes."""
         pieces = [self._ready]
         held = len(self._ready)
         while held < size:

@@ -2,8 +2,7 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -74,7 +73,7 @@ class Collection(_message.Message):
     ends: int
     relayed: bool
     query: str
-    def __init__(self, collection_id: _Optional[bytes] = ..., resolution: _Optional[int] = ..., epsilon_nanonats: _Optional[int] = ..., noise_plan: _Optional[_Union[NoisePlan, str]] = ..., servers: _Optional[_Iterable[str]] = ..., parties: _Optional[_Iterable[_Union[Contributor, _Mapping]]] = ..., minimum_batch: _Optional[int] = ..., encoding: _Optional[_Union[Encoding, _Mapping]] = ..., tier: _Optional[_Union[Tier, str]] = ..., keys: _Optional[_Iterable[bytes]] = ..., tolerated: _Optional[int] = ..., witnesses: _Optional[_Iterable[bytes]] = ..., commitment: _Optional[bytes] = ..., ends: _Optional[int] = ..., relayed: _Optional[bool] = ..., query: _Optional[str] = ...) -> None: ...
+    def __init__(self, collection_id: _Optional[bytes] = ..., resolution: _Optional[int] = ..., epsilon_nanonats: _Optional[int] = ..., noise_plan: _Optional[_Union[NoisePlan, str]] = ..., servers: _Optional[_Iterable[str]] = ..., parties: _Optional[_Iterable[_Union[Contributor, _Mapping]]] = ..., minimum_batch: _Optional[int] = ..., encoding: _Optional[_Union[Encoding, _Mapping]] = ..., tier: _Optional[_Union[Tier, str]] = ..., keys: _Optional[_Iterable[bytes]] = ..., tolerated: _Optional[int] = ..., witnesses: _Optional[_Iterable[bytes]] = ..., commitment: _Optional[bytes] = ..., ends: _Optional[int] = ..., relayed: bool = ..., query: _Optional[str] = ...) -> None: ...
 
 class Encoding(_message.Message):
     __slots__ = ("kind", "length", "bound", "sensitivity", "weight")

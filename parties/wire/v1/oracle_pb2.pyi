@@ -6,8 +6,7 @@ from parties.wire.v1 import share_server_pb2 as _share_server_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -41,7 +40,7 @@ class DescribeResponse(_message.Message):
     keep_seconds: int
     quantum_nanoseconds: int
     smallest_request_nanonats: int
-    def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ..., schema: _Optional[_Union[_schema_pb2.Schema, _Mapping]] = ..., budget_nanonats: _Optional[int] = ..., largest_request_nanonats: _Optional[int] = ..., share_servers: _Optional[_Iterable[str]] = ..., by_row: _Optional[bool] = ..., by_content: _Optional[bool] = ..., epoch: _Optional[int] = ..., keep_seconds: _Optional[int] = ..., quantum_nanoseconds: _Optional[int] = ..., smallest_request_nanonats: _Optional[int] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ..., schema: _Optional[_Union[_schema_pb2.Schema, _Mapping]] = ..., budget_nanonats: _Optional[int] = ..., largest_request_nanonats: _Optional[int] = ..., share_servers: _Optional[_Iterable[str]] = ..., by_row: bool = ..., by_content: bool = ..., epoch: _Optional[int] = ..., keep_seconds: _Optional[int] = ..., quantum_nanoseconds: _Optional[int] = ..., smallest_request_nanonats: _Optional[int] = ...) -> None: ...
 
 class RandomizeRequest(_message.Message):
     __slots__ = ("request_id", "randomizer", "cohort", "mixed", "epoch", "query")
@@ -57,7 +56,7 @@ class RandomizeRequest(_message.Message):
     mixed: bool
     epoch: int
     query: str
-    def __init__(self, request_id: _Optional[bytes] = ..., randomizer: _Optional[_Union[_randomizer_pb2.Randomizer, _Mapping]] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ..., mixed: _Optional[bool] = ..., epoch: _Optional[int] = ..., query: _Optional[str] = ...) -> None: ...
+    def __init__(self, request_id: _Optional[bytes] = ..., randomizer: _Optional[_Union[_randomizer_pb2.Randomizer, _Mapping]] = ..., cohort: _Optional[_Union[_cohort_pb2.Cohort, _Mapping]] = ..., mixed: bool = ..., epoch: _Optional[int] = ..., query: _Optional[str] = ...) -> None: ...
 
 class RandomizeResponse(_message.Message):
     __slots__ = ("reports", "packed")

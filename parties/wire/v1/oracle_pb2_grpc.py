@@ -5,8 +5,10 @@ import warnings
 
 from parties.wire.v1 import oracle_pb2 as parties_dot_wire_dot_v1_dot_oracle__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.64.3'
 GRPC_VERSION = grpc.__version__
+EXPECTED_ERROR_RELEASE = '1.65.0'
+SCHEDULED_RELEASE_DATE = 'June 25, 2024'
 _version_not_supported = False
 
 try:
@@ -16,16 +18,19 @@ except ImportError:
     _version_not_supported = True
 
 if _version_not_supported:
-    raise RuntimeError(
+    warnings.warn(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in parties/wire/v1/oracle_pb2_grpc.py depends on'
+        + f' but the generated code in parties/wire/v1/oracle_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
+        + f' This warning will become an error in {EXPECTED_ERROR_RELEASE},'
+        + f' scheduled for release on {SCHEDULED_RELEASE_DATE}.',
+        RuntimeWarning
     )
 
 
-class LocalRandomizerOracleServiceStub:
+class LocalRandomizerOracleServiceStub(object):
     """A party's agent. Each call that returns something about records charges the budget of every person involved, durably,
     before the first byte of the answer leaves. The same call made again returns the same answer and charges nothing, also
     after the budget is spent, after a restart, and if the first call was cut off; it is answered from what was sent, and not
@@ -80,7 +85,7 @@ class LocalRandomizerOracleServiceStub:
                 _registered_method=True)
 
 
-class LocalRandomizerOracleServiceServicer:
+class LocalRandomizerOracleServiceServicer(object):
     """A party's agent. Each call that returns something about records charges the budget of every person involved, durably,
     before the first byte of the answer leaves. The same call made again returns the same answer and charges nothing, also
     after the budget is spent, after a restart, and if the first call was cut off; it is answered from what was sent, and not
@@ -190,7 +195,7 @@ def add_LocalRandomizerOracleServiceServicer_to_server(servicer, server):
 
 
  # This class is part of an EXPERIMENTAL API.
-class LocalRandomizerOracleService:
+class LocalRandomizerOracleService(object):
     """A party's agent. Each call that returns something about records charges the budget of every person involved, durably,
     before the first byte of the answer leaves. The same call made again returns the same answer and charges nothing, also
     after the budget is spent, after a restart, and if the first call was cut off; it is answered from what was sent, and not

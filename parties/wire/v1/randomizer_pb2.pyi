@@ -1,8 +1,7 @@
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -222,7 +221,7 @@ class HadamardMarginals(_message.Message):
     bits: int
     order: int
     labelled: bool
-    def __init__(self, epsilon_nanonats: _Optional[int] = ..., bits: _Optional[int] = ..., order: _Optional[int] = ..., labelled: _Optional[bool] = ...) -> None: ...
+    def __init__(self, epsilon_nanonats: _Optional[int] = ..., bits: _Optional[int] = ..., order: _Optional[int] = ..., labelled: bool = ...) -> None: ...
 
 class RapporRounds(_message.Message):
     __slots__ = ("flip", "low", "high")
@@ -278,7 +277,7 @@ class MemoisedUnary(_message.Message):
     inputs: int
     permanent_nanonats: int
     optimized: bool
-    def __init__(self, epsilon_nanonats: _Optional[int] = ..., inputs: _Optional[int] = ..., permanent_nanonats: _Optional[int] = ..., optimized: _Optional[bool] = ...) -> None: ...
+    def __init__(self, epsilon_nanonats: _Optional[int] = ..., inputs: _Optional[int] = ..., permanent_nanonats: _Optional[int] = ..., optimized: bool = ...) -> None: ...
 
 class MemoisedHashing(_message.Message):
     __slots__ = ("epsilon_nanonats", "permanent_nanonats", "buckets")

@@ -5,8 +5,10 @@ import warnings
 
 from parties.wire.v1 import relay_pb2 as parties_dot_wire_dot_v1_dot_relay__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.64.3'
 GRPC_VERSION = grpc.__version__
+EXPECTED_ERROR_RELEASE = '1.65.0'
+SCHEDULED_RELEASE_DATE = 'June 25, 2024'
 _version_not_supported = False
 
 try:
@@ -16,16 +18,19 @@ except ImportError:
     _version_not_supported = True
 
 if _version_not_supported:
-    raise RuntimeError(
+    warnings.warn(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in parties/wire/v1/relay_pb2_grpc.py depends on'
+        + f' but the generated code in parties/wire/v1/relay_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
+        + f' This warning will become an error in {EXPECTED_ERROR_RELEASE},'
+        + f' scheduled for release on {SCHEDULED_RELEASE_DATE}.',
+        RuntimeWarning
     )
 
 
-class AgentRelayServiceStub:
+class AgentRelayServiceStub(object):
     """What a coordinator offers to agents behind a NAT or a firewall.
 
     Over one stream travel calls of any service that the agent serves, under the names and with the messages that they have
@@ -47,7 +52,7 @@ class AgentRelayServiceStub:
                 _registered_method=True)
 
 
-class AgentRelayServiceServicer:
+class AgentRelayServiceServicer(object):
     """What a coordinator offers to agents behind a NAT or a firewall.
 
     Over one stream travel calls of any service that the agent serves, under the names and with the messages that they have
@@ -79,7 +84,7 @@ def add_AgentRelayServiceServicer_to_server(servicer, server):
 
 
  # This class is part of an EXPERIMENTAL API.
-class AgentRelayService:
+class AgentRelayService(object):
     """What a coordinator offers to agents behind a NAT or a firewall.
 
     Over one stream travel calls of any service that the agent serves, under the names and with the messages that they have

@@ -3,8 +3,7 @@ from parties.wire.v1 import collection_pb2 as _collection_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -38,7 +37,7 @@ class OpenCollectionResponse(_message.Message):
     SEALED_FIELD_NUMBER: _ClassVar[int]
     digest: bytes
     sealed: bool
-    def __init__(self, digest: _Optional[bytes] = ..., sealed: _Optional[bool] = ...) -> None: ...
+    def __init__(self, digest: _Optional[bytes] = ..., sealed: bool = ...) -> None: ...
 
 class UploadSharesRequest(_message.Message):
     __slots__ = ("collection", "party", "cohort", "shares", "public_shares")
@@ -92,7 +91,7 @@ class AgreeOnReportsResponse(_message.Message):
     HOLDING_FIELD_NUMBER: _ClassVar[int]
     complete: bool
     holding: GetHoldingResponse
-    def __init__(self, complete: _Optional[bool] = ..., holding: _Optional[_Union[GetHoldingResponse, _Mapping]] = ...) -> None: ...
+    def __init__(self, complete: bool = ..., holding: _Optional[_Union[GetHoldingResponse, _Mapping]] = ...) -> None: ...
 
 class CheckReportsRequest(_message.Message):
     __slots__ = ("collection", "verify_key", "positions")
@@ -196,7 +195,7 @@ class GetHoldingResponse(_message.Message):
     jobs: int
     sealed: bool
     signature: bytes
-    def __init__(self, reports: _Optional[int] = ..., accepted: _Optional[bytes] = ..., jobs: _Optional[int] = ..., sealed: _Optional[bool] = ..., signature: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, reports: _Optional[int] = ..., accepted: _Optional[bytes] = ..., jobs: _Optional[int] = ..., sealed: bool = ..., signature: _Optional[bytes] = ...) -> None: ...
 
 class ReleaseRequest(_message.Message):
     __slots__ = ("collection", "accepted", "signatures")

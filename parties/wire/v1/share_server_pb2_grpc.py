@@ -5,8 +5,10 @@ import warnings
 
 from parties.wire.v1 import share_server_pb2 as parties_dot_wire_dot_v1_dot_share__server__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.64.3'
 GRPC_VERSION = grpc.__version__
+EXPECTED_ERROR_RELEASE = '1.65.0'
+SCHEDULED_RELEASE_DATE = 'June 25, 2024'
 _version_not_supported = False
 
 try:
@@ -16,16 +18,19 @@ except ImportError:
     _version_not_supported = True
 
 if _version_not_supported:
-    raise RuntimeError(
+    warnings.warn(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in parties/wire/v1/share_server_pb2_grpc.py depends on'
+        + f' but the generated code in parties/wire/v1/share_server_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
+        + f' This warning will become an error in {EXPECTED_ERROR_RELEASE},'
+        + f' scheduled for release on {SCHEDULED_RELEASE_DATE}.',
+        RuntimeWarning
     )
 
 
-class ShareServerServiceStub:
+class ShareServerServiceStub(object):
     """A share server: stores shares, verifies them with the other servers, counts each report once, and releases the noisy sums once.
 
     The collector calls DescribeServer, OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release;
@@ -105,7 +110,7 @@ class ShareServerServiceStub:
                 _registered_method=True)
 
 
-class ShareServerServiceServicer:
+class ShareServerServiceServicer(object):
     """A share server: stores shares, verifies them with the other servers, counts each report once, and releases the noisy sums once.
 
     The collector calls DescribeServer, OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release;
@@ -272,7 +277,7 @@ def add_ShareServerServiceServicer_to_server(servicer, server):
 
 
  # This class is part of an EXPERIMENTAL API.
-class ShareServerService:
+class ShareServerService(object):
     """A share server: stores shares, verifies them with the other servers, counts each report once, and releases the noisy sums once.
 
     The collector calls DescribeServer, OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release;

@@ -5,8 +5,10 @@ import warnings
 
 from parties.wire.v1 import shuffler_pb2 as parties_dot_wire_dot_v1_dot_shuffler__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.64.3'
 GRPC_VERSION = grpc.__version__
+EXPECTED_ERROR_RELEASE = '1.65.0'
+SCHEDULED_RELEASE_DATE = 'June 25, 2024'
 _version_not_supported = False
 
 try:
@@ -16,16 +18,19 @@ except ImportError:
     _version_not_supported = True
 
 if _version_not_supported:
-    raise RuntimeError(
+    warnings.warn(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in parties/wire/v1/shuffler_pb2_grpc.py depends on'
+        + f' but the generated code in parties/wire/v1/shuffler_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
+        + f' This warning will become an error in {EXPECTED_ERROR_RELEASE},'
+        + f' scheduled for release on {SCHEDULED_RELEASE_DATE}.',
+        RuntimeWarning
     )
 
 
-class ShufflerServiceStub:
+class ShufflerServiceStub(object):
     """Stands between the agents and an aggregator. To the agents it is an aggregator; to the aggregator it is one party that
     holds everybody, whose reports come without names, without order, and all at once.
 
@@ -51,7 +56,7 @@ class ShufflerServiceStub:
                 _registered_method=True)
 
 
-class ShufflerServiceServicer:
+class ShufflerServiceServicer(object):
     """Stands between the agents and an aggregator. To the agents it is an aggregator; to the aggregator it is one party that
     holds everybody, whose reports come without names, without order, and all at once.
 
@@ -97,7 +102,7 @@ def add_ShufflerServiceServicer_to_server(servicer, server):
 
 
  # This class is part of an EXPERIMENTAL API.
-class ShufflerService:
+class ShufflerService(object):
     """Stands between the agents and an aggregator. To the agents it is an aggregator; to the aggregator it is one party that
     holds everybody, whose reports come without names, without order, and all at once.
 

@@ -5,8 +5,10 @@ import warnings
 
 from parties.wire.v1 import witness_pb2 as parties_dot_wire_dot_v1_dot_witness__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.64.3'
 GRPC_VERSION = grpc.__version__
+EXPECTED_ERROR_RELEASE = '1.65.0'
+SCHEDULED_RELEASE_DATE = 'June 25, 2024'
 _version_not_supported = False
 
 try:
@@ -16,16 +18,19 @@ except ImportError:
     _version_not_supported = True
 
 if _version_not_supported:
-    raise RuntimeError(
+    warnings.warn(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in parties/wire/v1/witness_pb2_grpc.py depends on'
+        + f' but the generated code in parties/wire/v1/witness_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
+        + f' This warning will become an error in {EXPECTED_ERROR_RELEASE},'
+        + f' scheduled for release on {SCHEDULED_RELEASE_DATE}.',
+        RuntimeWarning
     )
 
 
-class WitnessServiceStub:
+class WitnessServiceStub(object):
     """Countersigns the heads of ledgers. Of each party it keeps the newest head alone, and it countersigns a next one only for
     whoever knows the one on record: two copies of one agent do not both go on. It learns how many entries a ledger has and a digest, and nothing of what stands in them.
 
@@ -52,7 +57,7 @@ class WitnessServiceStub:
                 _registered_method=True)
 
 
-class WitnessServiceServicer:
+class WitnessServiceServicer(object):
     """Countersigns the heads of ledgers. Of each party it keeps the newest head alone, and it countersigns a next one only for
     whoever knows the one on record: two copies of one agent do not both go on. It learns how many entries a ledger has and a digest, and nothing of what stands in them.
 
@@ -99,7 +104,7 @@ def add_WitnessServiceServicer_to_server(servicer, server):
 
 
  # This class is part of an EXPERIMENTAL API.
-class WitnessService:
+class WitnessService(object):
     """Countersigns the heads of ledgers. Of each party it keeps the newest head alone, and it countersigns a next one only for
     whoever knows the one on record: two copies of one agent do not both go on. It learns how many entries a ledger has and a digest, and nothing of what stands in them.
 

@@ -1,5 +1,7 @@
 """Expectation maximisation: its products, its monotony, its fixed points and its refusals."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -7,13 +9,29 @@ from numpy.typing import NDArray
 from localdp.errors import InvalidParameter
 from localdp.estimation.expectation_maximisation import (
     BucketDistribution,
-    MatrixChannel,
     WindowChannel,
     maximise_likelihood,
     smoothed,
 )
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatrixChannel:
+    """Any channel: `matrix[o, i]` is the probability of output o for input i."""
+
+    matrix: Floats
+
+    @property
+    def inputs(self) -> int:
+        return int(self.matrix.shape[1])
+
+    def forward(self, masses: Floats) -> Floats:
+        return self.matrix @ masses
+
+    def backward(self, weights: Floats) -> Floats:
+        return self.matrix.T @ weights
 
 
 def _matrix(channel: WindowChannel) -> MatrixChannel:

@@ -13,8 +13,8 @@ from localdp.experiments.attack_averaging import averaging
 from localdp.experiments.attack_differencing import differencing
 from localdp.experiments.attack_reconstruction import answer_deviation, reconstruction
 from localdp.experiments.attack_trials import Range
-from localdp.experiments.keyring import Keyring
 from localdp.experiments.panels import Demonstration, Panel, Point
+from localdp.randomness.keyring import Keyring
 
 KEYRING = Keyring.insecurely_seeded(11)
 

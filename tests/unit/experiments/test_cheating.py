@@ -14,19 +14,18 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.domains import Records
+from localdp.domains.dealing import dealt
 from localdp.errors import InvalidParameter, TooFewReports
 from localdp.experiments.cheating import (
     OUT_OF_RANGE,
     CheatingParty,
     all_alike,
     cheating_in_words,
-    joined,
     loud_record,
     loudest_report,
 )
 from localdp.experiments.faults import Faulty, FaultyLROracle, FaultyShareServers
-from localdp.experiments.keyring import Keyring
-from localdp.experiments.population import dealt, made_up_people
+from localdp.experiments.population import made_up_people
 from localdp.oracles.definition import VectorAnswer
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.shared import SharedOracle
@@ -45,6 +44,7 @@ from localdp.randomizers.priv_unit import PrivUnit
 from localdp.randomizers.subset_selection import SubsetSelection
 from localdp.randomizers.unary import OptimizedUnaryEncoding
 from localdp.randomness.hazmat import SeededSource
+from localdp.randomness.keyring import Keyring
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault
 
@@ -267,11 +267,6 @@ def test_a_shuffled_oracle_needs_honest_people_and_not_more_than_there_are(hones
     mixer = Shuffler(FaultyLROracle(parties("smoker", None), Faulty()), SeededSource(3))
     with pytest.raises(TooFewReports):
         ShuffledOracle(mixer, ONE, SeededSource(4), honest=honest)
-
-
-def test_people_are_joined_in_order() -> None:
-    whole = joined(list(dealt(PEOPLE, 6)))
-    assert whole.fingerprint() == PEOPLE.fingerprint()
 
 
 @pytest.mark.parametrize("model", ["exact", "curator", "local", "shuffled", "shared"])

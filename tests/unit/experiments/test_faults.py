@@ -10,16 +10,17 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.cohorts import SEED_BYTES, Cohort, Split
+from localdp.domains.dealing import dealt
 from localdp.errors import BudgetExhausted, InvalidParameter
 from localdp.experiments.faults import Faulty, FaultyLROracle, FaultyShareServers
-from localdp.experiments.keyring import Keyring
-from localdp.experiments.population import dealt, made_up_people
+from localdp.experiments.population import made_up_people
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
 from localdp.oracles.shared import SharedOracle
 from localdp.party.party import Party, Request
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomness.hazmat import SeededSource
+from localdp.randomness.keyring import Keyring
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault
 

@@ -11,7 +11,6 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.experiments.keyring import Keyring
 from localdp.experiments.population import made_up_people
 from localdp.oracles import bounds
 from localdp.oracles.local import LocalOracle
@@ -28,6 +27,7 @@ from localdp.oracles.models import (
 from localdp.oracles.promise import DEFAULT_DELTA
 from localdp.oracles.shared import MINIMUM_BATCH, SharedOracle
 from localdp.oracles.shuffled import ShuffledOracle
+from localdp.randomness.keyring import Keyring
 
 ONE = Epsilon.requested(1)
 COINS = Keyring.insecurely_seeded(3).source
@@ -66,7 +66,7 @@ def test_predicted_errors_are_those_of_the_bounds() -> None:
 
 def test_options_change_what_is_predicted() -> None:
     divided = Count(1000, ONE, 3, {"noise_plan": "divided"})
-    assert MODELS["shared"].predicted_error(divided) == pytest.approx(bounds.divided_error(1))
+    assert MODELS["shared"].predicted_error(divided) == pytest.approx(bounds.curator_error(1))
     wider = Count(1000, ONE, options={"delta": "1e-3"})
     assert MODELS["shuffled"].predicted_error(wider) < MODELS["shuffled"].predicted_error(Count(1000, ONE))
 

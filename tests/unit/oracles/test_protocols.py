@@ -27,7 +27,7 @@ def test_the_exact_count_is_the_number_of_ones() -> None:
         ("curator", bounds.curator_error(1)),
         ("local", bounds.randomized_response_error(1, 400)),
         ("shared each-server", bounds.each_server_error(1, 2)),
-        ("shared divided", bounds.divided_error(1)),
+        ("shared divided", bounds.curator_error(1)),
     ],
 )
 def test_each_protocol_has_the_error_of_its_theorem(name: str, expected: float) -> None:

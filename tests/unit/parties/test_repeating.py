@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +13,6 @@ import pytest
 from localdp import errors
 from parties.repeating import Patience, Persistence, Trials, UnaryCall, answers, is_passing
 from parties.status import details
-from tests.support.waitless import run
 
 QUICK = Patience(4, 0.001, 0.002)
 
@@ -165,59 +163,26 @@ def test_repetitions_are_counted() -> None:
     assert persistence.repeated == 3
 
 
-def on_loop(failures: int, patience: Patience, seconds: float) -> tuple[int, float, str]:
-    """How often work was begun on an event loop, when that ended by its clock, and what came of it."""
-    begun, again = 0, 0
+@pytest.mark.parametrize(
+    ("failures", "begun"), [(0, 1), (2, 3), (9, 4)], ids=["there", "away twice", "away for good"]
+)
+def test_calls_in_a_row_are_begun_again_from_the_first_one(failures: int, begun: int) -> None:
+    given: list[float] = []
 
-    async def work() -> str:
-        nonlocal begun
-        begun += 1
-        if begun <= failures:
+    def work(seconds: float) -> str:
+        given.append(seconds)
+        if len(given) <= failures:
             raise Failure
         return "answer"
 
-    def count() -> None:
-        nonlocal again
-        again += 1
-
-    async def ask() -> str:
-        try:
-            return await Persistence(patience).result_of(work, seconds, count)
-        except Failure:
-            return "away"
-
-    result, ended = run(ask())
-    assert again == begun - 1
-    return begun, ended, result
-
-
-@pytest.mark.parametrize(
-    ("failures", "seconds", "begun", "result"),
-    [(0, 9.0, 1, "answer"), (2, 9.0, 3, "answer"), (9, 9.0, 4, "away"), (9, 1.0, 2, "away")],
-    ids=["there", "away twice", "away for good", "away, and no time"],
-)
-def test_on_an_event_loop_it_is_the_same(failures: int, seconds: float, begun: int, result: str) -> None:
-    patience = Patience(4, 1.0, 4.0)  # pauses of 0.5 to 1, 1 to 2, 2 to 4 seconds, by the clock of the loop
-    did, ended, got = on_loop(failures, patience, seconds)
-    assert (did, got) == (begun, result)
-    assert ended < seconds
-
-
-def test_work_that_is_cancelled_is_not_begun_again() -> None:
-    begun = 0
-
-    async def work() -> None:
-        nonlocal begun
-        begun += 1
-        await asyncio.sleep(1000.0)
-
-    async def ask() -> None:
-        async with asyncio.timeout(1.0):
-            await Persistence().result_of(work, 500.0)
-
-    with pytest.raises(TimeoutError):
-        run(ask())
-    assert begun == 1
+    persistence = Persistence(QUICK)
+    if failures < QUICK.attempts:
+        assert persistence.result_of(work, "party", 5.0) == "answer"
+    else:
+        with pytest.raises(errors.Unreachable, match="party cannot be reached"):
+            persistence.result_of(work, "party", 5.0)
+    assert len(given) == begun == persistence.repeated + 1
+    assert given == sorted(given, reverse=True) and given[0] <= 5.0  # one deadline for all of them
 
 
 def test_trials_of_a_clock_that_has_run_out_have_no_time_left() -> None:

@@ -10,8 +10,8 @@ import pytest
 from localdp.errors import InvalidParameter
 from localdp.randomness.hazmat import SeededSource
 from localdp.randomness.inverse_cdf import LazyInverseCdf, eight_bits_cdf
-from localdp.randomness.scripted import ScriptedSource
 from localdp.randomness.source import WORD_RANGE
+from tests.support.scripted import ScriptedSource
 
 THRESHOLDS = [1, 1 << 62, 0x44D7_1234_5678_9ABD, WORD_RANGE - 1]
 

@@ -18,8 +18,8 @@ from localdp.randomness.inverse_cdf import (
     zigzag,
 )
 from localdp.randomness.negative_binomial import _enclose_blocks, _enclose_poisson, _enclose_whole
-from localdp.randomness.scripted import ScriptedSource
 from localdp.randomness.source import IntegerLaw
+from tests.support.scripted import ScriptedSource
 
 RATIO = Fraction(2, 3)
 

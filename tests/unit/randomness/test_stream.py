@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from localdp.errors import CoinsExhausted
-from localdp.randomness.scripted import ScriptedSource
 from localdp.randomness.source import IntegerLaw
+from tests.support.scripted import ScriptedSource
 
 FIRST = 0xBB
 THRESHOLD = FIRST << 56 | 0x12345678_9ABCDE

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from localdp.randomness.scripted import ScriptedSource
 from localdp.randomness.source import WORD_RANGE
 from localdp.randomness.uniform import below_each, fold_half_words, fold_words
+from tests.support.scripted import ScriptedSource
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 5, 1000, 65537, (1 << 31) + 1, (1 << 32) - 1, 1 << 32])

@@ -30,13 +30,11 @@ class NumpyField128:
     limbs: int = 2
 
     def add(self, left: Words, right: Words) -> Words:
-        """left + right."""
         low = left[0] + right[0]
         high, over = _add_carry(left[1], right[1], low < left[0])
         return _below_prime(low, high, over)
 
     def subtract(self, left: Words, right: Words) -> Words:
-        """left - right."""
         low = left[0] - right[0]
         borrowed = left[0] < right[0]
         high = left[1] - right[1]

@@ -27,13 +27,10 @@ class NumpyField64:
     limbs: int = 1
 
     def add(self, left: Words, right: Words) -> Words:
-        """left + right."""
-        return subtract(
-            left, _PRIME - right
-        )  # PRIME - 0 is not reduced, but left < PRIME keeps the result right.
+        # PRIME - 0 is not reduced, but left < PRIME keeps the result right.
+        return subtract(left, _PRIME - right)
 
     def subtract(self, left: Words, right: Words) -> Words:
-        """left - right."""
         return subtract(left, right)
 
     def multiply(self, factors: Words, other: Words) -> Words:

@@ -25,9 +25,8 @@ _RATE_LANES = RATE // 8
 _TO_TARGET = sorted(MOVES, key=lambda move: move[1])
 _SOURCE = np.array([source for source, _, _ in _TO_TARGET])
 _LEFT = np.array([[shift] for _, _, shift in _TO_TARGET], np.uint64)
-_RIGHT = (
-    np.uint64(64) - _LEFT
-)  # Where nothing turns this shifts by 64, which numpy defines to leave nothing.
+# Where nothing turns this shifts by 64, which numpy defines to leave nothing.
+_RIGHT = np.uint64(64) - _LEFT
 _NEXT, _SECOND_NEXT = np.array(NEXT), np.array(SECOND_NEXT)
 _BEFORE, _AFTER = np.array([4, 0, 1, 2, 3]), np.array([1, 2, 3, 4, 0])
 _CONSTANTS = [np.uint64(constant) for constant in ROUND_CONSTANTS[-ROUNDS:]]

@@ -84,9 +84,8 @@ def unpack(kernel: Kernel, rows: Octets) -> Words:
     """Words from one row of bytes per report: (limbs, elements, reports).  They may be unreduced."""
     shape = len(rows), rows.shape[1] // kernel.field.encoded_bytes, kernel.limbs
     words = np.ascontiguousarray(rows).view("<u8").reshape(shape)
-    return np.array(
-        words.transpose(2, 1, 0), np.uint64, order="C"
-    )  # Always a copy, which the caller may change.
+    # Always a copy, which the caller may change.
+    return np.array(words.transpose(2, 1, 0), np.uint64, order="C")
 
 
 def pack(words: Words) -> Octets:

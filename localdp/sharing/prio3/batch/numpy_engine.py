@@ -39,7 +39,6 @@ class NumpyEngine:
     def init(
         self, nonces: Octets, public_shares: Octets, input_shares: Octets
     ) -> tuple[BlockState, Octets]:
-        """The state, and the verifier shares."""
         block = (
             self._leader_block(input_shares) if self._server == LEADER else self._helper_block(input_shares)
         )
@@ -92,7 +91,6 @@ class NumpyEngine:
         return np.split(words, self._prio3.proofs, axis=1)
 
     def combine(self, verifier_shares: Sequence[Octets]) -> tuple[Octets, Mask]:
-        """The verifier messages, and which reports hold."""
         cut = self._layout.verifier_bytes - self._layout.blind_bytes
         words = [kernels.unpack(self._kernel, matrix[:, :cut]) for matrix in verifier_shares]
         good = ~np.any([self._kernel.unreduced(each).any(axis=0) for each in words], axis=0)
@@ -105,6 +103,5 @@ class NumpyEngine:
         return self._derive.joint_seeds(parts) if self._circuit.joint_length else parts, good
 
     def aggregate(self, state: BlockState, accepted: Mask) -> bytes:
-        """The aggregate share of the accepted reports."""
         sums = kernels.sums_over_reports(self._kernel, state.output_shares[:, :, accepted])
         return self._prio3.field.pack(sums)

@@ -24,9 +24,8 @@ class Seeds:
     """A client's randomness, cut as `Prio3.shard` cuts it."""
 
     helpers: list[Octets]
-    blinds: list[
-        Octets
-    ]  # Of every server, the leader first; without columns where there is no joint randomness.
+    # Of every server, the leader first; without columns where there is no joint randomness.
+    blinds: list[Octets]
     prove: Octets
 
 
@@ -47,7 +46,6 @@ class NumpySharding:
         self._derive = BlockDerivations(task, self._kernel)
 
     def shard(self, digits: Digits, nonces: Octets, randomness: Octets) -> tuple[Octets, list[Octets]]:
-        """Public shares, and the input shares for each server."""
         seeds, derive = seeds_of(self._prio3, randomness), self._derive
         encoded = np.zeros((self._kernel.limbs, digits.shape[1], len(digits)), np.uint64)
         encoded[0] = digits.T

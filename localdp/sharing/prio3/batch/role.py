@@ -9,12 +9,10 @@ from localdp.sharing.prio3.batch.words import Mask, Octets, Words
 from localdp.sharing.prio3.derivations import Prio3Task
 from localdp.sharing.prio3.prio3 import VERIFY_KEY_BYTES, Prio3
 
-REFUSED = (
-    0xFF  # Every byte of the verifier share of a report that a server refuses: no element is so large.
-)
-Tell = Callable[
-    [str, int, int], None
-]  # What is waited for, how many such steps are done, how many there are.
+# Every byte of the verifier share of a report that a server refuses: no element is so large.
+REFUSED = 0xFF
+# What is waited for, how many such steps are done, how many there are.
+Tell = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

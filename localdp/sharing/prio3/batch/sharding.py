@@ -36,7 +36,6 @@ class OneByOne:
         self._prio3, self._context = prio3, context
 
     def shard(self, digits: Digits, nonces: Octets, randomness: Octets) -> Reports:
-        """Public shares, and the input shares for each server."""
         each = zip(digits.tolist(), nonces, randomness, strict=True)
         reports = [
             self._prio3.shard_encoded(self._context, encoded, nonce.tobytes(), coins.tobytes())

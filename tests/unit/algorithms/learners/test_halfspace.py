@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from localdp.algorithms.definition import NotFitted
 from localdp.algorithms.learners.halfspace import HalfspaceLearner, mean_projection
+from localdp.algorithms.scikit_learn import NotFitted
 from localdp.errors import InvalidParameter, SignalTooWeak
 from localdp.oracles.adversarial import STRATEGIES, AdversarialOracle
 from localdp.oracles.exact import ExactOracle

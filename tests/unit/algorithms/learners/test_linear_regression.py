@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression as Reference
 
+from localdp.algorithms.learners.descent import ROUNDS
 from localdp.algorithms.learners.linear_regression import LinearRegression, _first_fit
 from localdp.algorithms.learners.noisy_moments import symmetric
 from localdp.domains import RealDomain, Records, Schema
@@ -118,13 +119,21 @@ def test_noise_that_was_fitted_is_counted_among_the_residuals() -> None:
     assert fit.spread**2 == pytest.approx(expected, rel=0.01) and fit.spread > 0.38
 
 
-def test_residuals_are_asked_about_where_the_plan_says_that_it_pays() -> None:
+def test_residuals_are_asked_about_in_further_rounds_where_they_are_wanted() -> None:
     many = table_of(np.tile(SPHERE, (10, 1)), 1.0, np.tile(TARGET, 10))
     counted = CountingOracle(oracle_about(many, "local", "regression"))
-    learner = LinearRegression(radius=0.58).fit(counted)
+    learner = LinearRegression(radius=0.58, rounds=3).fit(counted)
     assert learner.rounds_ == 3 and counted.counts.rounds == 3 and counted.counts.queries == 1 + 4 + 4
-    assert LinearRegression(radius=0.58).fit(oracle_about(many, "curator", "regression")).rounds_ == 1
     assert learner.score(SPHERE, TARGET) > 0.85
+
+
+@pytest.mark.parametrize("model", ["local", "curator"])
+def test_with_noise_and_nothing_set_it_descends_and_asks_as_often_as_it_announced(model: str) -> None:
+    many = table_of(np.tile(SPHERE, (10, 1)), 1.0, np.tile(TARGET, 10))
+    counted = CountingOracle(oracle_about(many, model, "regression"))
+    learner = LinearRegression().fit(counted)
+    assert counted.counts.rounds == learner.rounds_ == counted.counts.rounds_announced[-1]
+    assert learner.rounds_ in ROUNDS and learner.score(SPHERE, TARGET) > 0.85
 
 
 def test_what_cannot_be_learned_is_refused() -> None:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import CategoricalNB
 
-from localdp.algorithms.definition import NotFitted
 from localdp.algorithms.learners.naive_bayes import NaiveBayes
+from localdp.algorithms.scikit_learn import NotFitted
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
 from localdp.errors import InvalidParameter, SignalTooWeak
 from localdp.oracles.adversarial import STRATEGIES, AdversarialOracle
@@ -127,7 +127,7 @@ def test_frequencies_that_drown_are_refused_before_anybody_is_asked() -> None:
 
 def test_features_and_labels_at_hand_are_enough() -> None:
     rows = np.repeat(all_rows(4), 20, axis=0).astype(np.int64)
-    learner = NaiveBayes().fit(rows, rows[:, 0], trust="exact")
+    learner = NaiveBayes(model="exact").fit(rows, rows[:, 0])
     assert learner.features_ == ("x0", "x1", "x2", "x3")
     assert learner.score(rows, rows[:, 0]) == 1.0
 

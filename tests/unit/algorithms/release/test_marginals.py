@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from localdp.algorithms.definition import NotFitted
 from localdp.algorithms.quick_start import oracle_of_records
 from localdp.algorithms.release.marginals import MarginalRelease, Way
+from localdp.algorithms.scikit_learn import NotFitted
 from localdp.errors import InvalidParameter, SignalTooWeak
 from localdp.oracles.adversarial import STRATEGIES, AdversarialOracle
 from localdp.oracles.exact import ExactOracle

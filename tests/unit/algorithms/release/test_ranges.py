@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from localdp.algorithms.definition import NotFitted
 from localdp.algorithms.quick_start import oracle_of_records
 from localdp.algorithms.release.ranges import RangeRelease
+from localdp.algorithms.scikit_learn import NotFitted
 from localdp.domains import BitDomain, IntegerDomain, RealDomain, Records, Schema
 from localdp.errors import InvalidParameter, SignalTooWeak
 from localdp.oracles.adversarial import STRATEGIES, AdversarialOracle

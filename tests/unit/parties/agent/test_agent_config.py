@@ -13,6 +13,7 @@ from parties.agent.answers import Keeping
 from parties.agent.calendar import Calendar
 from parties.agent.config import Dial, WitnessConfig, load_config
 from parties.agent.sections import Sections
+from parties.toml_file import TomlFile
 
 ROOT = Path(__file__).resolve().parents[4]
 PAGE = ROOT / "docs/agent-configuration.md"
@@ -160,7 +161,7 @@ def test_an_agent_that_dials_listens_only_if_it_is_told_to(tmp_path: Path) -> No
             "dial.name: is not one of policy.aggregators",
         ),
         (WHOLE.replace("analyst", "An Analyst"), "dial.name: a role that is asked for by name"),
-        (LEAST + "name", "not a TOML file"),
+        (LEAST + "name", "not TOML"),
     ],
 )
 def test_a_mistake_is_told_in_one_line_that_names_the_key(tmp_path: Path, text: str, said: str) -> None:
@@ -182,9 +183,9 @@ def test_the_page_shows_the_configuration_of_the_docstring() -> None:
 
 
 def test_every_key_that_is_read_is_shown(tmp_path: Path) -> None:
-    table = tomllib.loads(WHOLE)
-    table["data"] |= {"rows": "each", "most_rows": 2}
-    sections = Sections(tmp_path / "agent.toml", table)
+    file = TomlFile(written(tmp_path, WHOLE))
+    file.table["data"] |= {"rows": "each", "most_rows": 2}
+    sections = Sections(file)
     module._Reader(sections).config()
     listed = tomllib.loads(shown(PAGE.read_text()))
     assert set(listed) == set(module._SECTIONS)

@@ -11,21 +11,21 @@ import pytest
 
 from localdp.errors import InvalidParameter, StorageFailed
 from parties.experiments.cells import BlockResult
-from parties.experiments.journal import FILE, Header, Journal
+from parties.experiments.journal import FILE, Header, SweepJournal
 
 HEADER = Header("experiment", None, "00", "now")
 RESULT = BlockResult([{"trial": 0, "error": 0.1}], "promised", {"budget_exhausted": "no"}, 0.25)
 
 
 def begun(directory: Path, blocks: int = 3) -> bytes:
-    with closing(Journal(directory, HEADER, resume=False)) as journal:
+    with closing(SweepJournal(directory, HEADER, resume=False)) as journal:
         for number in range(blocks):
             journal.append(f"block {number}", RESULT)
     return (directory / FILE).read_bytes()
 
 
 def resumed(directory: Path, header: Header = HEADER) -> dict[str, BlockResult]:
-    with closing(Journal(directory, header, resume=True)) as journal:
+    with closing(SweepJournal(directory, header, resume=True)) as journal:
         return dict(journal.blocks)
 
 
@@ -44,14 +44,16 @@ def test_a_file_that_was_cut_off_anywhere_has_the_blocks_before_and_can_be_gone_
         (tmp_path / FILE).write_bytes(data[:cut])
         whole = sum(end < cut for end in ends)  # lines that are there with their end
         assert len(resumed(tmp_path)) == max(0, whole - 1)
-        with closing(Journal(tmp_path, HEADER, resume=True)) as journal:
+        with closing(SweepJournal(tmp_path, HEADER, resume=True)) as journal:
             journal.append("further", RESULT)
         assert list(resumed(tmp_path))[-1] == "further"
 
 
 def test_the_header_of_the_first_run_stays(tmp_path: Path) -> None:
     begun(tmp_path)
-    with closing(Journal(tmp_path, replace(HEADER, people_root="ff", started="later"), True)) as journal:
+    with closing(
+        SweepJournal(tmp_path, replace(HEADER, people_root="ff", started="later"), True)
+    ) as journal:
         assert journal.header == HEADER
 
 
@@ -80,14 +82,14 @@ def test_results_of_another_experiment_or_of_other_data_are_not_mixed_in(
 def test_an_earlier_run_is_not_written_over(tmp_path: Path) -> None:
     before = begun(tmp_path)
     with pytest.raises(InvalidParameter, match="--resume"):
-        Journal(tmp_path, HEADER, resume=False)
+        SweepJournal(tmp_path, HEADER, resume=False)
     assert (tmp_path / FILE).read_bytes() == before
 
 
 def test_two_runs_do_not_write_to_one_journal(tmp_path: Path) -> None:
-    first = closing(Journal(tmp_path, HEADER, resume=False))
+    first = closing(SweepJournal(tmp_path, HEADER, resume=False))
     with first, pytest.raises(InvalidParameter, match="another run is writing"):
-        Journal(tmp_path, HEADER, resume=True)
+        SweepJournal(tmp_path, HEADER, resume=True)
     resumed(tmp_path)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from localdp.domains import IntegerDomain, Schema
 from localdp.errors import InvalidParameter
-from localdp.experiments.keyring import Keyring
+from localdp.randomness.keyring import Keyring
 from parties.experiments.bundled import BUNDLED, bundled
 from parties.experiments.definition import DataSource
 from parties.experiments.populations import SETS, population, schema_of

@@ -16,9 +16,9 @@ import pytest
 from localdp.errors import LocalDpError
 from parties.report import write_experiment_report
 from parties.report.files import stories_in
+from parties.report.in_words import outward
 from parties.report.page import report_page
 from parties.report.points import MOST_PANELS, pools_of
-from parties.report.telling import outward
 from tests.support.reports import (
     SECRET,
     TEXT,

@@ -20,7 +20,7 @@ from localdp.randomizers.local_hashing import OptimalLocalHashing
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomizers.priv_unit import PrivUnit
 from parties.rounds.journal import Journal
-from parties.rounds.plan import Headcount, Plan, Quorum, in_words, planned
+from parties.rounds.plan import Headcount, Quorum, RoundPlan, in_words, planned
 from parties.rounds.roster import Enrolled
 from parties.rounds.storage import Storage
 
@@ -30,12 +30,14 @@ ONE_BIT = OneBitRandomizer(ONE)
 HALF = Quorum.of_text("0.5")
 
 
-def plan_of(number: int = 0, cohort: Cohort | None = None, randomizer: LocalRandomizer = ONE_BIT) -> Plan:
+def plan_of(
+    number: int = 0, cohort: Cohort | None = None, randomizer: LocalRandomizer = ONE_BIT
+) -> RoundPlan:
     request = Request(number.to_bytes(16, "big"), "smoker", randomizer)
     return planned(request, cohort, HALF, PARTIES)
 
 
-def tally(plan: Plan, ones: int) -> Tally:
+def tally(plan: RoundPlan, ones: int) -> Tally:
     return Tally(plan.randomizer, 10, np.array([ones], dtype=np.int64))
 
 
@@ -55,7 +57,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
     ],
     ids=["everybody", "a range", "a split", "another randomizer"],
 )
-def test_a_plan_is_read_as_it_was_written(journal: Journal, plan: Plan) -> None:
+def test_a_plan_is_read_as_it_was_written(journal: Journal, plan: RoundPlan) -> None:
     journal.begin(plan)
     assert journal.plan(plan.round_id) == plan
     assert journal.unfinished() == [plan]

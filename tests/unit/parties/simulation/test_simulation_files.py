@@ -7,7 +7,7 @@ import resource
 import pytest
 
 from localdp.errors import InvalidParameter
-from parties.simulation.files import allow_open_files
+from parties.simulation.open_files import allow_open_files
 
 INFINITE = resource.RLIM_INFINITY
 

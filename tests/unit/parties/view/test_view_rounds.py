@@ -18,7 +18,7 @@ from localdp.randomness.hazmat import SeededSource
 from parties.federated.events import Event
 from parties.federation import Federation
 from parties.view import watching
-from parties.view.columns import Column, fitted
+from parties.view.columns import TableColumn, fitted
 from parties.view.parties import PartiesShown
 from parties.view.rounds import MOST_ROUNDS, Note, PartiesView, PartyView, note_of, note_of_event
 from parties.view.rounds_table import parties_table, round_line
@@ -170,9 +170,9 @@ def test_long_queries_are_cut_and_status_words_are_not(columns: int, lines: int)
 
 def test_columns_that_are_too_wide_shrink_then_close_up_then_go() -> None:
     columns = [
-        Column("query", [Text("q" * 40)], right=False, elastic=True),
-        Column("b", [Text("b" * 10)], spare=1),
-        Column("c", [Text("c" * 10)]),
+        TableColumn("query", [Text("q" * 40)], right=False, elastic=True),
+        TableColumn("b", [Text("b" * 10)], spare=1),
+        TableColumn("c", [Text("c" * 10)]),
     ]
     assert [
         [c.width for c in kept] + [gap] for kept, gap in (fitted(columns, 64), fitted(columns, 50))

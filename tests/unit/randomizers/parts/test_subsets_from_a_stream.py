@@ -15,9 +15,9 @@ from scipy.stats import chi2
 
 from localdp.randomizers.parts import subsets
 from localdp.randomness.hazmat import SeededSource
-from localdp.randomness.scripted import ScriptedSource
 from localdp.randomness.source import Bits, Integers, Words
 from localdp.randomness.stream import StreamSource
+from tests.support.scripted import ScriptedSource
 
 PEOPLE = 60_000
 ALPHA = 1e-6

@@ -6,10 +6,10 @@ from itertools import combinations, product
 import pytest
 
 from localdp.errors import InvalidParameter, InvalidRecord, MalformedReport
-from localdp.randomness.scripted import ScriptedSource
 from localdp.sharing.prio3 import Count, HistogramCircuit, Prio3
 from localdp.sharing.prio3.fields import PrimeField
 from localdp.sharing.prio3.prio3 import leader_part
+from tests.support.scripted import ScriptedSource
 from tests.unit.sharing.prio3.protocol import (
     CONTEXT,
     INSTANCES,

@@ -61,7 +61,6 @@ class CompiledEngine:
     def init(
         self, nonces: Octets, public_shares: Octets, input_shares: Octets
     ) -> tuple[BlockState, Octets]:
-        """The state, and the verifier shares."""
         block = self._block(nonces, public_shares, input_shares)
         for rows in block.slices(slice_size(self._prio3)):
             self._verify(rows)
@@ -156,7 +155,6 @@ class CompiledEngine:
         state.joint_seeds[again], state.good[again] = made.joint_seeds, made.good
 
     def combine(self, verifier_shares: Sequence[Octets]) -> tuple[Octets, Mask]:
-        """The verifier messages, and which reports hold."""
         words = [as_words(matrix) for matrix in verifier_shares]
         count, seed = len(words[0]), self._layout.blind_bytes // 8
         holds = np.empty(count, np.uint8)
@@ -168,7 +166,6 @@ class CompiledEngine:
         return messages.view(np.uint8), holds.view(np.bool_)
 
     def aggregate(self, state: BlockState, accepted: Mask) -> bytes:
-        """The aggregate share of the accepted reports."""
         elements = state.output_shares.transpose(2, 1, 0)
         rows = elements.reshape(len(elements), elements.shape[1] * elements.shape[2])
         sums = np.empty((2, rows.shape[1]), np.uint64)

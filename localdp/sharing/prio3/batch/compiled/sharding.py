@@ -30,7 +30,6 @@ class CompiledSharding:
         self._plain = NumpySharding(prio3, task)
 
     def shard(self, digits: Digits, nonces: Octets, randomness: Octets) -> tuple[Octets, list[Octets]]:
-        """Public shares, and the input shares for each server."""
         layout, count = self._prio3.layout, len(digits)
         seeds = seeds_of(self._prio3, randomness)
         public = np.empty((count, layout.public_bytes), np.uint8)

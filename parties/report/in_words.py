@@ -15,7 +15,7 @@ from localdp.oracles.shared import default_tier
 from parties.durable import Data
 from parties.experiments.definition import Faults
 from parties.report.points import AXES, Pool, Spot, values_of
-from parties.report.story import Facts, Promise
+from parties.report.story import Facts, PromiseInWords
 
 _KINDS = {
     "none": "no guarantee",
@@ -114,7 +114,7 @@ def _tier(plan: Told, model: str) -> str:
     return str(plan.options.get(model, {}).get("tier", default_tier(simulated=True)))
 
 
-def promises(cells: Iterable[Data]) -> tuple[Promise, ...]:
+def promises(cells: Iterable[Data]) -> tuple[PromiseInWords, ...]:
     """Of every trust model: its words at the largest epsilon that was answered, and who must be honest."""
     by_model: dict[str, list[Data]] = {}
     for cell in sorted(cells, key=lambda cell: float(cell["epsilon"])):
@@ -122,20 +122,20 @@ def promises(cells: Iterable[Data]) -> tuple[Promise, ...]:
     return tuple(_promise(model, some) for model, some in by_model.items())
 
 
-def _promise(model: str, cells: list[Data]) -> Promise:
+def _promise(model: str, cells: list[Data]) -> PromiseInWords:
     claims = [cell["claim"] for cell in cells if cell["claim"] is not None]
     if not claims:
-        return Promise(
+        return PromiseInWords(
             model, "Every trial was refused, so there is no answer that a promise could be about."
         )
     return promise_of(claims)
 
 
-def promise_of(claims: Sequence[Data], unit: str = "per person and trial") -> Promise:
+def promise_of(claims: Sequence[Data], unit: str = "per person and trial") -> PromiseInWords:
     """The claims of one trust model, by growing epsilon: the words of the last, and the facts of all."""
     model = str(claims[-1]["model"])
     words = str(claims[-1]["words"]).removeprefix(f"{model}: ")
-    return Promise(model, words[:1].upper() + words[1:], _facts(claims, unit))
+    return PromiseInWords(model, words[:1].upper() + words[1:], _facts(claims, unit))
 
 
 def _facts(claims: Sequence[Data], unit: str) -> Facts:

@@ -1,9 +1,9 @@
-"""A TOML file whose refusals name the file, the line and the key.
+"""A TOML file whose refusals name the file, the line and the key: configurations, schemas and experiments are read here.
 
 The parser of the standard library keeps no lines, so they are found by a scan: a line `[section]` or `key = ...` outside of
 texts of several lines belongs to that key.  A key inside an inline table has the line of the key that holds the table.
 
-Checked in tests/unit/parties/experiments/test_experiment_lines.py.
+Checked in tests/unit/parties/test_toml_file.py.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _read(path: Path) -> str:
     if not path.is_file():
         raise InvalidParameter(f"{path}: not a file")
     if path.stat().st_size > LARGEST_FILE_BYTES:
-        raise InvalidParameter(f"{path}: an experiment is at most {LARGEST_FILE_BYTES} bytes long")
+        raise InvalidParameter(f"{path}: a TOML file is at most {LARGEST_FILE_BYTES} bytes long")
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

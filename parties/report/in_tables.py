@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from parties.durable import Data
+from parties.report.in_words import Told
 from parties.report.points import Pool, Spot, measure_of, point_of
 from parties.report.story import Table, TableRow
-from parties.report.telling import Told
 from parties.report.wording import MISSING
 
 MOST_ROWS = 2000

@@ -15,16 +15,15 @@ from localdp.accounting.ledger import MemoryLedger
 from localdp.accounting.remaining import Step
 from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.domains import Records
+from localdp.domains.dealing import dealt, joined
 from localdp.errors import InvalidParameter
-from localdp.experiments.cheating import joined
-from localdp.experiments.keyring import Keyring
-from localdp.experiments.population import dealt
 from localdp.oracles.lr import InProcessLROracle, LROracle
 from localdp.oracles.models import Parties
 from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import Promise
 from localdp.oracles.simulated import simulated_parties, simulated_servers
 from localdp.party.party import Party
+from localdp.randomness.keyring import Keyring
 from localdp.sharing.collection import Contributor
 from localdp.sharing.share_server import ShareServer
 from parties.addresses import State
@@ -52,9 +51,8 @@ class Place:
     ledgers: tuple[Book, ...] = ()  # of the parties, where they are at hand
     agents: tuple[Reachable, ...] = ()  # whom to dial, and who has dialled in
     away: tuple[Peer, ...] = ()  # who is named, and could not be reached
-    stated: Mapping[str, int] = field(
-        default_factory=dict
-    )  # people of a party, as the file of parties has it
+    # People of a party, as the file of parties has it.
+    stated: Mapping[str, int] = field(default_factory=dict)
     budgets: Callable[[], Sequence[tuple[Step, ...] | None]] | None = None  # what each party says is left
     servers: tuple[Peer, ...] = ()
     shuffler: Peer | None = None

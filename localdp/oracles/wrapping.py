@@ -56,20 +56,16 @@ class ReportsAround:
 
     @property
     def schema(self) -> Schema:
-        """What the parties' records consist of."""
         return self.behind.schema
 
     @property
     def people(self) -> int:
-        """How many people there are, over all parties."""
         return self.behind.people
 
     @property
     def by_row(self) -> bool:
-        """Whether what is numbered is rows, somewhere, of which one person may own several."""
         return self.behind.by_row
 
     @property
     def bytes_moved(self) -> int:
-        """Bytes of reports received so far, as packed."""
         return self.behind.bytes_moved

@@ -10,9 +10,8 @@ import resource
 
 from localdp.errors import InvalidParameter
 
-PER_HOSTED_AGENT = (
-    9  # its port, its caller, its ledger with two companions and a lock, and what it uploads through
-)
+# Its port, its caller, its ledger with two companions and a lock, and what it uploads through.
+PER_HOSTED_AGENT = 9
 PER_DIALLED_AGENT = 2
 USUAL = 256  # whatever else a process has open
 

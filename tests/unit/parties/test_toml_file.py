@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from localdp.errors import InvalidParameter
-from parties.experiments.lines import LARGEST_FILE_BYTES, TomlFile, lines_of
+from parties.toml_file import LARGEST_FILE_BYTES, TomlFile, lines_of
 
 TEXT = '''# a comment = 1
 top = 1
