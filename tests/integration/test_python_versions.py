@@ -6,14 +6,19 @@ At night: packages are downloaded.  What is not present is skipped, and says so.
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.environments import CONSTRAINTS, PROJECT, Environment, build, only, succeeded
+from tests.support.environments import (
+    CONSTRAINTS,
+    PROJECT,
+    Environment,
+    build,
+    interpreter,
+    only,
+    succeeded,
+)
 from tests.support.processes import ROOT
 
 DECLARED = [
@@ -31,25 +36,6 @@ SMOKE = (
     "tests/integration/test_agents.py",
     "tests/integration/test_command_line.py",
 )
-
-
-def interpreters(version: str) -> Iterator[str]:
-    """Where a Python of that version may be: on the path, or among those of pyenv."""
-    if (found := shutil.which(f"python{version}")) is not None:
-        yield found
-    if (pyenv := shutil.which("pyenv")) is not None:
-        root = subprocess.run([pyenv, "root"], capture_output=True, text=True, check=True).stdout.strip()
-        yield from map(str, sorted(Path(root, "versions").glob(f"{version}.*/bin/python")))
-
-
-def interpreter(version: str) -> str:
-    """The first one that really is of that version."""
-    asked = ["-c", "import sys; print('{}.{}'.format(*sys.version_info))"]
-    for found in interpreters(version):
-        told = subprocess.run([found, *asked], capture_output=True, text=True, check=False)
-        if told.stdout.strip() == version:
-            return found
-    pytest.skip(f"Python {version} is not present")
 
 
 def test_the_lowest_python_is_the_first_that_is_declared() -> None:

@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -32,6 +34,11 @@ _LEFT_OUT = (
 )
 # What pip says when there is nobody to download from, and not when versions do not fit.
 _NO_INDEX = ("(from versions: none)", "Connection", "Name or service not known", "timed out")
+
+
+def absent(what: str) -> NoReturn:
+    """A machine that does not have what is to be tried can say nothing about it: the only reason to skip."""
+    pytest.skip(what)
 
 
 def run(arguments: list[str], directory: Path, seconds: float = 60.0) -> subprocess.CompletedProcess[str]:
@@ -64,6 +71,23 @@ def only(directory: Path, pattern: str) -> Path:
     return found
 
 
+def interpreter(version: str) -> str:
+    """A Python of that version, such as 3.12: on the path, or among those of pyenv."""
+    asked = ["-c", "import sys; print('{}.{}'.format(*sys.version_info))"]
+    for found in _interpreters(version):
+        if run([found, *asked], ROOT).stdout.strip() == version:
+            return found
+    absent(f"Python {version} is not present")
+
+
+def _interpreters(version: str) -> Iterator[str]:
+    if (found := shutil.which(f"python{version}")) is not None:
+        yield found
+    if (pyenv := shutil.which("pyenv")) is not None:
+        versions = Path(succeeded([pyenv, "root"], ROOT).strip(), "versions")
+        yield from map(str, sorted(versions.glob(f"{version}.*/bin/python")))
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
     """A virtual environment in a directory."""
@@ -87,7 +111,7 @@ class Environment:
         if done.returncode == 0:
             return done.stdout
         if "ResolutionImpossible" not in done.stderr and any(one in done.stderr for one in _NO_INDEX):
-            pytest.skip(f"packages cannot be downloaded here: {done.stderr.strip().splitlines()[-1]}")
+            absent(f"packages cannot be downloaded here: {done.stderr.strip().splitlines()[-1]}")
         raise AssertionError(done.stderr[-4000:])
 
 
