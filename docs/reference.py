@@ -10,6 +10,7 @@ Checked in tests/tidy/test_documentation.py.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("localdp", "parties")
 GENERATED = "wire"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_SECTION = re.compile(r"^(Parameters|Examples?|Returns|Raises|Attributes)\n-+\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +131,32 @@ def _code(text: str) -> str:
 
 
 def _quoted(docstring: str | None) -> str:
+    """What a docstring says, then its sections: parameters as a list, examples as code."""
+    said, *sections = _SECTION.split(docstring or "")
+    parts = [_text(said.strip())]
+    for title, content in zip(sections[::2], sections[1::2], strict=True):
+        parts.append(f"**{title}**\n")
+        parts.append(_examples(content) if title.startswith("Example") else _listed(content))
+    return "\n".join(parts)
+
+
+def _text(said: str) -> str:
     """A sentence as text; anything longer as it was written, so that formulas and tables keep their shape."""
-    if not docstring or "\n" not in docstring:
-        return f"{_escaped(docstring or '')}\n"
-    return f"~~~~text\n{docstring}\n~~~~\n"
+    return f"~~~~text\n{said}\n~~~~\n" if "\n" in said else f"{_escaped(said)}\n"
+
+
+def _examples(content: str) -> str:
+    return f"```pycon\n{content.strip()}\n```\n"
+
+
+def _listed(content: str) -> str:
+    """`name: meaning`, perhaps over several lines, as a list."""
+    items = re.sub(r"\n\s+", " ", content.strip()).splitlines()
+    pairs = [item.partition(":") for item in items if item.strip()]
+    return "".join(
+        f"- `{name.strip()}`: {_escaped(meaning.strip())}\n" if colon else f"- {_escaped(name)}\n"
+        for name, colon, meaning in pairs
+    )
 
 
 def _escaped(text: str) -> str:

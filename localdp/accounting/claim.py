@@ -80,7 +80,7 @@ class PrivacyClaim:
         )
 
     def _exception(self) -> str:
-        return f", but for a probability of {float(self.delta):.3g}," if self.delta else ""
+        return f", except with a probability of {float(self.delta):.3g}," if self.delta else ""
 
     def to_data(self) -> dict[str, Any]:
         """As plain data, for JSON; `words` are the statement."""

@@ -18,18 +18,37 @@ Write e for exp(epsilon) and a for exp(-epsilon).
     shared   2a/(1-a^2)                 the servers divide the noise: the curator's law, exactly
 
 The formulas with n are leading terms, good once n a is large.  All are predictions, so they are
-floats; no draw and no privacy claim is made from them.
+floats; no draw and no privacy claim is made from them.  `BitNoise` is the whole law of a count from reports, as far as an
+interval needs it: its variance is exact, for every n and whatever the bits are.
 Checked against exact laws in tests/unit/oracles/test_bounds.py.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 
 from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
 from localdp.accounting.shuffling import largest_local
 from localdp.errors import InvalidParameter
+
+
+@dataclass(frozen=True, slots=True)
+class BitNoise:
+    """What randomized response adds to a count of n bits."""
+
+    epsilon: float  # of one report, in nats
+    people: int
+
+    def variance(self) -> float:
+        """n e/(e-1)^2: each report, debiased, has the same variance about its bit, be it 0 or 1."""
+        return _counted(self.people) / (2.0 * math.sinh(_checked(self.epsilon) / 2.0)) ** 2
+
+    def half_width(self, level: float) -> float:
+        """How far the count is off at most, with a probability of about `level`: by the central limit theorem."""
+        return NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(self.variance())
 
 
 def randomized_response_error(epsilon: float, people: int) -> float:

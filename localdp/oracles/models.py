@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from localdp.oracles.shuffler import Mixer, Shuffler
     from localdp.randomness.source import RandomSource
     from localdp.sharing.noise_plans import NoisePlan
+    from localdp.sharing.summed_noise import SummedNoise
 
 ModelName: TypeAlias = Literal["exact", "curator", "local", "shuffled", "shared"]
 Options: TypeAlias = Mapping[str, Any]  # of a model, by name
@@ -60,6 +61,18 @@ class OneCount:
     options: Options = field(default_factory=dict)  # of the model; its defaults for the others
 
 
+class CountNoise(Protocol):
+    """What a model adds to a count, in people."""
+
+    def variance(self) -> float:
+        """Of the noise alone."""
+        ...
+
+    def half_width(self, level: float) -> float:
+        """What it does not exceed, with this probability."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TrustModel:
     """Whom one has to trust, and all that follows from it."""
@@ -72,6 +85,9 @@ class TrustModel:
     style: str  # in a terminal
     make: Callable[[Parties, Epsilon, Coins, Options], StatisticalQueryOracle]
     predicted_error: Callable[[OneCount], float]  # expected absolute error of a count, in people
+    # The law of that error; None: there is none.
+    noise: Callable[[OneCount], CountNoise | None] = lambda count: None
+    divides: Literal["people", "epsilon"] = "epsilon"  # what the questions of one round share
     lower_bound: Callable[[OneCount], float] | None = None  # what no protocol of the same kind can beat
     # What a party charges a person for it.
     charge: Callable[[OneCount], Epsilon] = lambda count: count.epsilon
@@ -206,6 +222,12 @@ def _bounds() -> Any:
     return bounds
 
 
+def _central_noise(count: OneCount) -> CountNoise:
+    from localdp.sharing.summed_noise import SummedNoise
+
+    return SummedNoise(count.epsilon.exact, Fraction(1))
+
+
 def _curator_error(count: OneCount) -> float:
     return float(_bounds().curator_error(float(count.epsilon)))
 
@@ -221,13 +243,24 @@ def _local_error(count: OneCount, single: Epsilon | None = None) -> float:
     return float(_bounds().randomized_response_error(float(single or count.epsilon), count.people))
 
 
-def _shared_error(count: OneCount) -> float:
-    from localdp.sharing.noise_plans import NoisePlan, ServerNoise
+def _bit_noise(count: OneCount, single: Epsilon | None = None) -> CountNoise:
+    law: CountNoise = _bounds().BitNoise(float(single or count.epsilon), count.people)
+    return law
+
+
+def _shared_noise(count: OneCount) -> SummedNoise:
+    from localdp.sharing.noise_plans import ServerNoise
 
     plan = _plan(MODELS["shared"].settled(count.options)["noise_plan"])
-    if plan == NoisePlan.EACH_SERVER:
+    return ServerNoise(plan, count.epsilon, 1, count.servers).total
+
+
+def _shared_error(count: OneCount) -> float:
+    from localdp.sharing.noise_plans import NoisePlan
+
+    if _plan(MODELS["shared"].settled(count.options)["noise_plan"]) == NoisePlan.EACH_SERVER:
         return float(_bounds().each_server_error(float(count.epsilon), count.servers))
-    return ServerNoise(plan, count.epsilon, 1, count.servers).total.mean_absolute()
+    return _shared_noise(count).mean_absolute()
 
 
 _HANDED_IN = "A cheater can hand in other records than those of its people: m of n people move a mean by at most m/n."
@@ -255,6 +288,7 @@ _ROWS = (
         style="magenta",
         make=_curator,
         predicted_error=_curator_error,
+        noise=_central_noise,
         lower_bound=_curator_error,
         needs_records=True,
         cheaters=_HANDED_IN,
@@ -268,6 +302,8 @@ _ROWS = (
         style="yellow",
         make=_local,
         predicted_error=_local_error,
+        noise=_bit_noise,
+        divides="people",
         lower_bound=lambda count: _bounds().local_lower_bound(float(count.epsilon), count.people),
         growth=0.5,
         options={"divide": "people"},
@@ -278,13 +314,15 @@ _ROWS = (
     TrustModel(
         name="shuffled",
         title="shuffled",
-        honest="the shuffler, who sees who sent which report; and the other parties, who must not tell the aggregator "
+        honest="the shuffler, who sees who sent which report; and the other parties, who must not tell the analyst "
         "what they sent",
         colour="#009e73",
         mark="^",
         style="blue",
         make=_shuffled,
         predicted_error=lambda count: _local_error(count, _single_report(count)),
+        noise=lambda count: _bit_noise(count, _single_report(count)),
+        divides="people",
         charge=_single_report,
         options={"delta": Fraction(1, 10**6)},
         needs_agents=True,
@@ -302,6 +340,7 @@ _ROWS = (
         style="cyan",
         make=_shared,
         predicted_error=_shared_error,
+        noise=_shared_noise,
         lower_bound=_curator_error,
         options={"noise_plan": "each-server", "minimum_batch": 2, "tier": None},
         needs_agents=True,

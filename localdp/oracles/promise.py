@@ -52,9 +52,7 @@ class Promise:
         if not SMALLEST_DELTA <= self.delta < 1:
             raise InvalidParameter("a delta lies between 1e-12 and 1")
         if not 0 <= self.colluding <= MOST_COLLUDING:
-            raise InvalidParameter(
-                f"between 0 and {MOST_COLLUDING} parties may collude with the aggregator"
-            )
+            raise InvalidParameter(f"between 0 and {MOST_COLLUDING} parties may collude with the analyst")
         if not 1 <= self.requests <= MOST_REQUESTS:
             raise InvalidParameter(f"a shuffler promises the worth of 1 to {MOST_REQUESTS} requests")
         if not FEWEST_PEOPLE <= self.minimum_cohort <= MOST_PEOPLE:

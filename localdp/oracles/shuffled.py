@@ -87,13 +87,13 @@ class ShuffledOracle(LocalOracle):
     def _against(self) -> str:
         if isinstance(self._mixer, Shuffler):  # whoever runs it sees who sent what
             return "anybody but whoever runs this process, which is the shuffler as well,"
-        return "the aggregator and anybody else behind the shuffler"
+        return "the analyst and anybody else behind the shuffler"
 
     def _discretion(self) -> str:
         colluding = 0 if self._mixer.promise is None else self._mixer.promise.colluding
         if not colluding:
-            return "the other parties must not tell the aggregator what they sent"
-        return f"no more than {colluding} of the other parties may tell the aggregator what they sent"
+            return "the other parties must not tell the analyst what they sent"
+        return f"no more than {colluding} of the other parties may tell the analyst what they sent"
 
     def _assumption(self) -> str:
         if self._honest is None:

@@ -172,7 +172,7 @@ class Shuffler(ReportsAround):
         operators = {operator_of(name) for name in names}
         if promise.colluding >= len(operators):
             raise InvalidParameter(
-                f"{promise.colluding} of {len(operators)} parties may collude with the aggregator: nobody could hide"
+                f"{promise.colluding} of {len(operators)} parties may collude with the analyst: nobody could hide"
             )
 
     def _digest(self, asked: Request, everybody: Reports) -> bytes:

@@ -36,7 +36,7 @@ class Policy:
     def require_caller(self, caller: str) -> None:
         """Refuse a caller whom the owner did not name."""
         if self.aggregators is not None and caller not in self.aggregators:
-            raise PolicyRefused("the party does not answer this aggregator")
+            raise PolicyRefused("the party does not answer this analyst")
 
     def require_columns(self, columns: frozenset[str]) -> None:
         """Refuse a query that looks at more than the owner allows."""

@@ -72,12 +72,12 @@ def promise(plan: NoisePlan, servers: int) -> tuple[str, str]:
     colluding = plan.withstands(servers)
     if colluding == 0:
         return (
-            "the collector, who knows no server's noise,",
+            "the analyst, who knows no server's noise,",
             f"All {servers} share servers must keep their noise and their shares to themselves.",
         )
     honest = servers - colluding
     who = "At least one share server" if honest == 1 else f"At least {honest} share servers"
     return (
-        f"the collector together with any {colluding} of the {servers} share servers",
+        f"the analyst together with any {colluding} of the {servers} share servers",
         f"{who} must be honest.",
     )

@@ -36,7 +36,7 @@ minimum_batch = 100            # reports in one collection by share servers
 columns = ["smoker", "age"]    # what may be asked about (all, if not given)
 aggregators = ["analyst"]      # names in the certificates of those who may ask (anybody on loopback, if not given)
 describe = "anybody"           # who is told what may be asked: anybody with a certificate, or "aggregators" alone
-colluding_servers = 1          # share servers that may work with the collector at no loss (all but one, if not given)
+colluding_servers = 1          # share servers that may work with the analyst at no loss (all but one, if not given)
 by_content = false             # true: the same question always has the same report, whoever asks it
 
 [work]
@@ -58,7 +58,7 @@ address = "127.0.0.1:0"        # where the agent is dialled; nowhere, if it dial
 
 [dial]                         # for an agent that nobody can reach: it dials, and is asked over the stream that it holds
 coordinator = "127.0.0.1:7000"
-name = "analyst"               # whose certificate the coordinator must show; needed with [tls], and only there
+name = "analyst"               # whose certificate the analyst must show; needed with [tls], and only there
 
 [share_servers]
 server-0 = "127.0.0.1:7001"
@@ -347,7 +347,7 @@ class _Checks:
         if filled is not None:
             raise self._wrong(
                 f"schema.{filled}.missing",
-                "does not go with the column of data.person: whose row it is is never made up",
+                "does not go with the column of data.person: an empty cell there is refused",
             )
         if config.fixed_order and config.person is not None:
             raise self._wrong("data.fixed_order", "goes without data.person, by which people are known")
@@ -363,7 +363,7 @@ class _Checks:
 
     def _check_peer(self, section: str, peer: Dial, config: AgentConfig) -> None:
         if (peer.name is None) is not (config.tls is None):
-            whose = "coordinator" if section == "dial" else section
+            whose = "analyst" if section == "dial" else section
             told = f"goes with [tls]: it is the name in the {whose}'s certificate"
             raise self._wrong(f"{section}.name", told)
         if peer.name is not None:

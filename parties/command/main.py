@@ -31,6 +31,7 @@ from parties.command.keys import keys_app
 from parties.command.mean import mean
 from parties.command.output import usage_error
 from parties.command.parties import parties_app
+from parties.command.plan import plan
 from parties.command.quantile import quantile
 from parties.command.release import release
 from parties.command.report import report
@@ -51,6 +52,7 @@ PANELS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = {
         "fit": fit,
         "release": release,
         "round": round_command,
+        "plan": plan,
     },
     "Run a party": {
         "agent": agent_app,

@@ -127,7 +127,7 @@ class _Question:
         table = Table(
             title=f"Noise of {self.servers} share servers, epsilon = {self.epsilon}, sensitivity {self.sensitivity:,}",
             caption="variance: times a trusted curator's; delta = 0, computational (Definition 9.4)\n"
-            "epsilon: against the collector together with so many of the servers",
+            "epsilon: against the analyst together with so many of the servers",
             box=box.SIMPLE_HEAD if unicode else box.ASCII2,
             padding=0,
             pad_edge=False,

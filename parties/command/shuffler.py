@@ -31,7 +31,7 @@ def shuffler_run(
         list[str],
         typer.Option(help="NAME=HOST:PORT of an agent whose reports it mixes; give each of them."),
     ],
-    name: Annotated[str, typer.Option(help="What aggregators call it.")] = "shuffler",
+    name: Annotated[str, typer.Option(help="What analysts call it.")] = "shuffler",
     listen: ListenOption = "127.0.0.1:0",
     epsilon: Annotated[
         str, typer.Option("--epsilon", "-e", help="The largest epsilon of what it has mixed, in nats.")
@@ -49,7 +49,7 @@ def shuffler_run(
     colluding: Annotated[
         int,
         typer.Option(
-            help="Parties that may tell the aggregator what they sent; the largest are not counted on."
+            help="Parties that may tell the analyst what they sent; the largest are not counted on."
         ),
     ] = 0,
     ledger: Annotated[
@@ -67,7 +67,7 @@ def shuffler_run(
 ) -> None:
     """Serve until Ctrl-C.  It refuses to mix so few or so revealing reports that epsilon and delta would not hold.
 
-    Unless you say --colluding they hold only while no other party tells the aggregator what it sent.
+    Unless you say --colluding they hold only while no other party tells the analyst what it sent.
     """
     import asyncio
 

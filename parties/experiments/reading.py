@@ -13,7 +13,7 @@ set = "made-up"                # or path = "patients.csv" (.csv, .parquet, .arro
 [parties]
 number = 4                     # or sizes = [100, 200]
 share_servers = 2
-budget = 10                    # nats that a person may spend in one trial; without it, as much as it takes
+budget = 10                    # nats that a person may spend in one trial; without it, there is no limit
 transport = "in-process"       # or "processes": agents and share servers as processes, over gRPC
 
 [faults]

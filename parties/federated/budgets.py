@@ -34,7 +34,7 @@ class Budgets:
         told = [
             f"{people:,} people have {least}epsilon {left} left" for left, people in self.remaining.items()
         ]
-        asked = "left, as far as this coordinator asked"
+        asked = "left, as far as this analyst asked"
         told += [
             f"{people:,} people have at most epsilon {left} {asked}"
             for left, people in self.at_most.items()

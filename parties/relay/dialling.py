@@ -73,7 +73,7 @@ async def keep_attached(
         try:
             await _attached_once(line, stop, grace_seconds, notify)
         except grpc.RpcError as failure:
-            notify(error_of(failure, "the coordinator"))
+            notify(error_of(failure, "the analyst"))
         except LocalDpError as error:
             notify(error)
         except Exception as error:
@@ -103,13 +103,13 @@ async def _greet(stream: Stream, party: str) -> None:
             await stream.write(pb.AttachRequest(hello=pb.RelayHello(party=party)))
             answer = await stream.read()
     except TimeoutError:
-        raise Unreachable("the coordinator does not answer") from None
+        raise Unreachable("the analyst does not answer") from None
     except asyncio.InvalidStateError:  # the stream failed before it could be written to
         answer = grpc.aio.EOF
     if answer is grpc.aio.EOF:
         await _raise_status(stream)
     if answer is None or answer.WhichOneof("frame") != "accepted":
-        raise Unreachable("the coordinator does not speak as it should")
+        raise Unreachable("the analyst does not speak as it should")
 
 
 async def _answer_until(stop: asyncio.Event, stream: Stream, line: Line, grace_seconds: float) -> None:
@@ -179,6 +179,6 @@ async def _leave(stream: Stream, answering: Answering, outbox: Outbox, grace_sec
 async def _raise_status(stream: Stream) -> None:
     """The end of a stream that was not asked to end is a failure, whatever its status."""
     if await stream.code() is grpc.StatusCode.OK:
-        raise Unreachable("the coordinator has ended the stream")
+        raise Unreachable("the analyst has ended the stream")
     metadata = await stream.trailing_metadata()
     raise grpc.aio.AioRpcError(await stream.code(), grpc.aio.Metadata(), metadata, details="")

@@ -62,7 +62,7 @@ class RelayService(relay_pb2_grpc.AgentRelayServiceServicer):
     def close(self) -> None:
         """End every stream."""
         for attachment in list(self._attached.values()):
-            attachment.end("the coordinator is leaving")
+            attachment.end("the analyst is leaving")
 
     @answering
     async def Attach(self, requests: AsyncIterator[pb.AttachRequest], context: Context) -> None:  # noqa: N802
@@ -78,7 +78,7 @@ class RelayService(relay_pb2_grpc.AgentRelayServiceServicer):
     def _put(self, attachment: Attachment) -> None:
         older = self._attached.get(attachment.party)
         if older is None and len(self._attached) >= MOST_PARTIES:
-            raise Unreachable(f"this coordinator takes at most {MOST_PARTIES} parties")
+            raise Unreachable(f"this analyst takes at most {MOST_PARTIES} parties")
         self._attached[attachment.party] = attachment
         if older is not None:
             older.end("another stream of this party has taken its place")

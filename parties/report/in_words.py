@@ -83,7 +83,7 @@ def asked(plan: Told, pools: Mapping[Spot, Pool], provenance: Data) -> Facts:
         facts[f"options of {model}"] = ", ".join(f"{name} = {value}" for name, value in options.items())
     sharing = {name for name, row in MODELS.items() if row.needs_share_servers}
     servers = f"{plan.share_servers} share servers" if sharing & {spot.model for spot in pools} else ""
-    budget = "as much as it takes" if plan.budget is None else f"{plan.budget:g} nats"
+    budget = "no limit" if plan.budget is None else f"{plan.budget:g} nats"
     return facts | {
         "data": str(provenance["data"]),
         "parties": ", ".join(part for part in (f"{plan.parties:,}", servers) if part),
@@ -155,7 +155,7 @@ def _facts(claims: Sequence[Data], unit: str) -> Facts:
 
 
 def _kind(strength: str, deltas: str) -> str:
-    exception = "" if deltas == "0" else ", but for a probability of delta"
+    exception = "" if deltas == "0" else ", except with a probability of delta"
     return f"{_KINDS.get(strength, strength)}{exception}"
 
 

@@ -87,7 +87,7 @@ class ShufflerService(shuffler_pb2_grpc.ShufflerServiceServicer):
         caller = peer_name(context) or ""
         with self._observer.call("Shuffle", caller) as call:
             if self._aggregators is not None and caller not in self._aggregators:
-                raise PolicyRefused("the shuffler does not answer this aggregator")
+                raise PolicyRefused("the shuffler does not answer this analyst")
             asked, cohort = codec.request_from_wire(request.request)
             people = cohort.stop - cohort.start
             call.about(asked.digest(asked.query), people, asked.randomizer.epsilon, asked.query)

@@ -36,7 +36,7 @@ class Guarded(AgentService):
     @staticmethod
     def _require(caller: str, admitted: str) -> None:
         if caller != admitted:
-            raise PolicyRefused("the party does not answer this aggregator")
+            raise PolicyRefused("the party does not answer this analyst")
 
     def register(self, server: Any) -> None:
         counting: Any = _Counting(server, self)

@@ -90,7 +90,7 @@ def test_what_failed_and_charged_nobody_does_not_count(tmp_path: Path) -> None:
             federation.oracle("local", 2).answer(["smoker"])
         told = federation.budgets()
     assert (told.remaining, told.at_most) == ({}, {nats(29): 30})
-    assert "at most epsilon 29 left, as far as this coordinator asked" in str(told)
+    assert "at most epsilon 29 left, as far as this analyst asked" in str(told)
 
 
 def test_who_was_only_asked_for_a_quote_has_not_paid(

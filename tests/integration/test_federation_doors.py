@@ -97,7 +97,7 @@ def test_a_launched_shuffler_is_a_process_of_its_own() -> None:
         assert federation.process_ids["shuffler"] not in {federation.process_ids["party-0"]}
         oracle = federation.oracle("shuffled", 1)
         assert oracle.answer(["smoker"])[0].reports == 60
-        assert "whatever the aggregator and anybody else behind the shuffler" in oracle.claim.statement()
+        assert "whatever the analyst and anybody else behind the shuffler" in oracle.claim.statement()
         with pytest.raises(InvalidParameter, match="ask the whole federation"):
             federation.of(["party-0"]).oracle("shuffled", 1)
     with pytest.raises(InvalidParameter, match="a shuffler of its own is a process"):

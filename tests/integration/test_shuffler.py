@@ -192,7 +192,7 @@ def test_what_a_shuffler_says_of_itself_reaches_the_oracle_and_its_claim() -> No
         oracle = ShuffledOracle(remote, ONE, KEYRING.source("told"), delta=promise.delta)
         assert oracle.answer(["smoker"])[0].reports == 90
         assert "no more than 1 of the other parties" in oracle.claim.statement()
-        assert "the aggregator and anybody else" in oracle.claim.statement()
+        assert "the analyst and anybody else" in oracle.claim.statement()
 
 
 def test_an_agent_that_answers_by_content_is_refused_at_start() -> None:
@@ -346,7 +346,7 @@ def test_parties_with_a_shuffler_answer_in_the_shuffled_model(tmp_path: Path) ->
         assert told["exit_code"] == 0, told
         assert (told["data"]["model"], told["data"]["reports"]) == ("shuffled", 60)
         assert "shuffler must mix" in told["data"]["privacy"]
-        assert "other parties must not tell the aggregator what they sent" in told["data"]["privacy"]
+        assert "other parties must not tell the analyst what they sent" in told["data"]["privacy"]
         # 60 people: 1.30 nats each, of 2; so a second question cannot be paid for.
         assert envelope(localdp(tmp_path, *ask))["exit_code"] == 5
 

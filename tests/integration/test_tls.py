@@ -125,7 +125,7 @@ def test_an_aggregator_who_was_not_named_is_refused_and_nothing_is_charged(deplo
     before = deployment.entries()
     with (
         closing(deployment.parties(deployment.identity("mallory"))) as parties,
-        pytest.raises(PolicyRefused, match="does not answer this aggregator"),
+        pytest.raises(PolicyRefused, match="does not answer this analyst"),
     ):
         reports(parties, 1)
     assert deployment.entries() == before

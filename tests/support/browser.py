@@ -64,10 +64,11 @@ def browser() -> str:
     return found
 
 
-def looked_at(page: Path, profile: Path, *options: str) -> Seen:
-    """The document after loading, and the console."""
-    command = [browser(), *_OPTIONS, f"--user-data-dir={profile}", *options, "--dump-dom", page.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+def looked_at(page: Path | str, profile: Path, *options: str, seconds: float = _SECONDS) -> Seen:
+    """The document after loading, and the console; of a file, or of an address on loopback."""
+    address = page if isinstance(page, str) else page.as_uri()
+    command = [browser(), *_OPTIONS, f"--user-data-dir={profile}", *options, "--dump-dom", address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return Seen(done.stdout, _COMPLAINT.findall(done.stderr))
 
@@ -79,12 +80,20 @@ def measured(page: str, width: int, directory: Path, *, dark: bool = False) -> d
     wrapper.write_text(
         f'<!doctype html><meta charset="utf-8"><body><pre id="told"></pre>{frame}<script>{_MEASURE}</script>'
     )
-    scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
-    seen = looked_at(wrapper, directory / "profile", scheme)
+    found: dict[str, Any] = told_by(looked_at(wrapper, directory / "profile", preferring(dark=dark)))
+    return found
+
+
+def preferring(*, dark: bool) -> str:
+    """The option for a person whose system is dark, or light."""
+    return f"--blink-settings=preferredColorScheme={0 if dark else 1}"
+
+
+def told_by(seen: Seen) -> Any:
+    """What a script of the page has measured, and put into `<pre id="told">`."""
     told = re.search(r'<pre id="told">(.*?)</pre>', seen.dom, re.DOTALL)
     assert told is not None and told[1], seen
-    found: dict[str, Any] = json.loads(html.unescape(told[1]))
-    return found
+    return json.loads(html.unescape(told[1]))
 
 
 def screenshot(page: Path, profile: Path, picture: Path, *options: str) -> bytes:

@@ -59,6 +59,10 @@ EXEMPT = {
         "localdp contract",
     ): "of somebody else's agent: tests/integration/test_contract_command.py",
     (
+        "docs/privacy-officer.md",
+        "$ localdp budget export",
+    ): "docs/agents.md does it",
+    (
         "docs/noise.md",
         "$ localdp shared explain",
     ): "shows its output: tests/integration/test_documents.py compares it",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,19 @@ from tests.tidy.figures import trees
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))]
+VERBS = (
+    "count",
+    "share",
+    "mean",
+    "sum",
+    "quantile",
+    "median",
+    "histogram",
+    "crosstab",
+    "top",
+    "fit",
+    "release",
+)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} (.*)$", re.MULTILINE)
 _FILE = re.compile(r"`((?:localdp|parties|tests|examples|protos|docs|notebooks)/[\w./-]*\w(?:\.\w+|/))`")
@@ -128,6 +142,28 @@ def test_the_names_of_the_api_page_can_be_imported() -> None:
         assert hasattr(importlib.import_module(module), attribute), name
 
 
+def test_every_name_of_the_front_door_is_on_the_page_with_an_example() -> None:
+    import localdp
+
+    page = (DOCS / "api.md").read_text()
+    examples = "".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    for name in localdp.__all__:
+        assert f"`{name}`" in page, name
+        assert re.search(rf"\bldp\.{name}\b", examples) or name == "Federation", name
+
+
+@pytest.mark.parametrize("verb", ["launch", "connect", "simulate", *VERBS])
+def test_every_parameter_of_a_verb_is_on_the_page(verb: str) -> None:
+    from parties.federated.verbs import ModelOptions
+    from parties.federation import Federation
+
+    page = without_code((DOCS / "api.md").read_text())
+    assert re.search(rf"`(?:ldp\.)?{verb}\(", page) or verb in ("fit", "release")
+    own = [name for name in inspect.signature(getattr(Federation, verb)).parameters if name != "self"]
+    named = re.findall(r"[\w.]+", " ".join(re.findall(r"`([^`]+)`", page)))
+    assert not [name for name in (*own, *ModelOptions.__annotations__) if name not in (*named, "options")]
+
+
 @pytest.fixture(scope="module")
 def reference() -> ModuleType:
     spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
@@ -154,6 +190,13 @@ def test_the_reference_shows_signatures_fields_and_docstrings(reference: ModuleT
     assert "nanonats: int" in page
     assert re.search(r"^total_epsilon\($", page, re.MULTILINE) or "total_epsilon(" in page
     assert "_rounded" not in re.findall(r"^### `(.*)`", page, re.MULTILINE)
+
+
+def test_sections_of_a_docstring_become_a_list_and_code(reference: ModuleType) -> None:
+    page = reference.pages()["parties.federated"]
+    assert "- `query`: a condition on the columns" in page
+    assert "```pycon\n>>> import localdp as ldp" in page
+    assert "----------" not in page
 
 
 def test_every_public_method_says_what_it_does_or_implements_what_does() -> None:

@@ -61,7 +61,7 @@ def test_claims_say_whom_one_has_to_trust() -> None:
     assert shared.strength is Strength.COMPUTATIONAL and "any 1 of the 2" in shared.against
     assert "any 1 of the 3" in tolerant.against and curator.delta == 0
     gaussian = adders()[0].claim(ONE, Fraction(1, 10**6))
-    assert "but for a probability of 1e-06" in gaussian.statement()
+    assert "except with a probability of 1e-06" in gaussian.statement()
     assert "probability of" not in curator.statement().replace("changes its probability", "")
 
 

@@ -126,9 +126,9 @@ def test_an_oracle_behind_colluding_parties_asks_what_the_shuffler_grants() -> N
 @pytest.mark.parametrize(
     ("promise", "told"),
     [
-        (None, "the other parties must not tell the aggregator what they sent"),
-        (Promise(ONE), "the other parties must not tell the aggregator what they sent"),
-        (Promise(ONE, colluding=1), "no more than 1 of the other parties may tell the aggregator"),
+        (None, "the other parties must not tell the analyst what they sent"),
+        (Promise(ONE), "the other parties must not tell the analyst what they sent"),
+        (Promise(ONE, colluding=1), "no more than 1 of the other parties may tell the analyst"),
     ],
     ids=str,
 )

@@ -108,7 +108,7 @@ def test_budgets_can_be_read_and_say_where_they_come_from() -> None:
     assert str(left) == "2 people have at least epsilon 0.5 left; 4,000 people have at least epsilon 1 left"
     silent = Budgets({}, False, at_most={Epsilon.requested(3): 7}, away=("south",))
     assert str(silent) == (
-        "7 people have at most epsilon 3 left, as far as this coordinator asked; nothing is known of party south"
+        "7 people have at most epsilon 3 left, as far as this analyst asked; nothing is known of party south"
     )
 
 

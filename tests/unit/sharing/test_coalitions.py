@@ -66,7 +66,7 @@ def test_the_words_say_who_must_be_honest() -> None:
         "any 1 of the 3 servers",
     ]
     assert promise(NoisePlan.EACH_SERVER, 3) == (
-        "the collector together with any 2 of the 3 share servers",
+        "the analyst together with any 2 of the 3 share servers",
         "At least one share server must be honest.",
     )
     assert promise(NoisePlan.divided(1), 3)[1] == "At least 2 share servers must be honest."

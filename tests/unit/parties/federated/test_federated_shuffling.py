@@ -47,11 +47,11 @@ def test_running_parties_without_a_shuffler_are_not_asked_for_what_only_a_shuffl
             with Federation.connect(addresses(tmp_path / "mixed.json", agents, mixer)) as federation:
                 oracle = federation.oracle("shuffled", 1)
                 assert oracle.answer(["smoker"])[0].reports == 90
-                assert "whatever the aggregator and anybody else" in oracle.claim.statement()
+                assert "whatever the analyst and anybody else" in oracle.claim.statement()
 
 
 def test_of_launched_parties_the_claim_excepts_whoever_runs_the_simulation() -> None:
     with Federation.launch(PEOPLE, parties=3, processes=False, insecure_seed=1) as federation:
         told = federation.oracle("shuffled", 1).claim.statement()
     assert "whatever anybody but whoever runs this process" in told
-    assert "the other parties must not tell the aggregator what they sent" in told
+    assert "the other parties must not tell the analyst what they sent" in told

@@ -191,7 +191,7 @@ def test_a_shuffler_has_a_delta_and_a_model_that_was_refused_throughout_promises
     shuffled = {p.model: p for p in stories_in(directory)[0].promises}["shuffled"]
     assert shuffled.facts["delta"] == "1e-06"
     assert "shuffler" in shuffled.facts["must be honest"]
-    assert shuffled.facts["kind"].endswith("but for a probability of delta")
+    assert shuffled.facts["kind"].endswith("except with a probability of delta")
     for cell in data["cells"]:
         cell |= {"privacy": None, "claim": None}
     refused = story_of(tmp_path / "refused", data).promises
