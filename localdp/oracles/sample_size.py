@@ -38,7 +38,7 @@ from typing import Literal
 from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import LEVEL, normal_width
-from localdp.oracles.models import OneCount, CountNoise, Options, model_named
+from localdp.oracles.models import CountNoise, OneCount, Options, model_named
 
 Bound = Literal["hoeffding", "normal", "laplace"]
 POWER = 0.8  # that is usually asked for
