@@ -170,7 +170,7 @@ def introduced(described: oracle_pb2.DescribeResponse, peer: Reachable) -> Contr
     return Contributor(described.name, described.people)
 
 
-def _steps(told: oracle_pb2.BudgetsResponse | None, people: int) -> tuple[Step, ...] | None:
+def steps_of(told: oracle_pb2.BudgetsResponse | None, people: int) -> tuple[Step, ...] | None:
     """What a party says, if it is what the contract has."""
     with suppress(MalformedReport):
         return None if told is None else codec.budgets_from_wire(told, people)
@@ -272,7 +272,7 @@ class RemoteParties:
         told = answers(
             [party.budgets() for party in self._parties], self._timeout, self._channels.persistence
         )
-        return [_steps(one, party.people) for one, party in zip(told, self.contributors, strict=True)]
+        return [steps_of(one, party.people) for one, party in zip(told, self.contributors, strict=True)]
 
     def sealed(
         self, collection: Collection, cohort: Cohort

@@ -52,7 +52,7 @@ class Parties:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class OneCount:
     """One count of bits, of which a model predicts the error."""
 
     people: int
@@ -84,13 +84,15 @@ class TrustModel:
     mark: str  # of a point in a plot
     style: str  # in a terminal
     make: Callable[[Parties, Epsilon, Coins, Options], StatisticalQueryOracle]
-    predicted_error: Callable[[Count], float]  # expected absolute error of a count, in people
-    noise: Callable[[Count], CountNoise | None] = lambda count: (
+    predicted_error: Callable[[OneCount], float]  # expected absolute error of a count, in people
+    noise: Callable[[OneCount], CountNoise | None] = lambda count: (
         None
     )  # the law of that error; None: there is none
     divides: Literal["people", "epsilon"] = "epsilon"  # what the questions of one round share
-    lower_bound: Callable[[Count], float] | None = None  # what no protocol of the same kind can beat
-    charge: Callable[[Count], Epsilon] = lambda count: count.epsilon  # what a party charges a person for it
+    lower_bound: Callable[[OneCount], float] | None = None  # what no protocol of the same kind can beat
+    charge: Callable[[OneCount], Epsilon] = lambda count: (
+        count.epsilon
+    )  # what a party charges a person for it
     growth: float = 0.0  # the error of a count grows with this power of the number of people
     options: Options = field(default_factory=dict)  # and their defaults; None: it depends on the parties
     needs_agents: bool = False  # parties that answer for their people
@@ -222,40 +224,40 @@ def _bounds() -> Any:
     return bounds
 
 
-def _central_noise(count: Count) -> CountNoise:
+def _central_noise(count: OneCount) -> CountNoise:
     from localdp.sharing.summed_noise import SummedNoise
 
     return SummedNoise(count.epsilon.exact, Fraction(1))
 
 
-def _curator_error(count: Count) -> float:
+def _curator_error(count: OneCount) -> float:
     return float(_bounds().curator_error(float(count.epsilon)))
 
 
-def _single_report(count: Count) -> Epsilon:
+def _single_report(count: OneCount) -> Epsilon:
     """A party cannot see that reports are mixed: it charges what one of them reveals."""
     delta = delta_of(MODELS["shuffled"].settled(count.options)["delta"])
     single: Epsilon = _bounds().shuffled_local_epsilon(count.epsilon, delta, count.people)
     return single
 
 
-def _local_error(count: Count, single: Epsilon | None = None) -> float:
+def _local_error(count: OneCount, single: Epsilon | None = None) -> float:
     return float(_bounds().randomized_response_error(float(single or count.epsilon), count.people))
 
 
-def _bit_noise(count: Count, single: Epsilon | None = None) -> CountNoise:
+def _bit_noise(count: OneCount, single: Epsilon | None = None) -> CountNoise:
     law: CountNoise = _bounds().BitNoise(float(single or count.epsilon), count.people)
     return law
 
 
-def _shared_noise(count: Count) -> SummedNoise:
+def _shared_noise(count: OneCount) -> SummedNoise:
     from localdp.sharing.noise_plans import ServerNoise
 
     plan = _plan(MODELS["shared"].settled(count.options)["noise_plan"])
     return ServerNoise(plan, count.epsilon, 1, count.servers).total
 
 
-def _shared_error(count: Count) -> float:
+def _shared_error(count: OneCount) -> float:
     from localdp.sharing.noise_plans import NoisePlan
 
     if _plan(MODELS["shared"].settled(count.options)["noise_plan"]) == NoisePlan.EACH_SERVER:

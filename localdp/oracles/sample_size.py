@@ -38,7 +38,7 @@ from typing import Literal
 from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import LEVEL, normal_width
-from localdp.oracles.models import Count, CountNoise, Options, model_named
+from localdp.oracles.models import CountNoise, OneCount, Options, model_named
 
 Bound = Literal["hoeffding", "normal", "laplace"]
 POWER = 0.8  # that is usually asked for
@@ -126,11 +126,11 @@ class Study:
         return str(row.settled(self.options).get("divide", row.divides))
 
     @property
-    def _count(self) -> Count:
+    def _count(self) -> OneCount:
         each = self.epsilon
         if self._divides == "epsilon" and model_named(self.model).spends:
             each = Epsilon.requested(self.epsilon.divided_by(self.questions))
-        return Count(self.answering, each, self.servers, self.options)
+        return OneCount(self.answering, each, self.servers, self.options)
 
 
 def within(half_width: float, share: float | None = None, level: float = LEVEL) -> Callable[[Study], bool]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, SignalTooWeak
-from localdp.oracles.models import Count, Parties, model_named, models_with, require_at_hand
+from localdp.oracles.models import OneCount, Parties, model_named, models_with, require_at_hand
 from parties.command.arguments import Asking
 from parties.command.options import names, number_of_people
 from parties.command.output import stderr_console
@@ -103,10 +103,10 @@ def _connected(asking: Asking, tell: Tell) -> Federation:
 def _launched(asking: Asking, epsilon: Epsilon, chosen: Data, check: Check, tell: Tell) -> Federation:
     """Made-up people, in parties that end with the federation."""
     from localdp.accounting.shuffling import FEWEST_PEOPLE
-    from localdp.experiments.keyring import Keyring
     from localdp.experiments.population import SCHEMA, made_up_people
     from localdp.oracles.shared import require_batch
     from localdp.oracles.shuffler import Promise
+    from localdp.randomness.keyring import Keyring
     from parties.federation import Federation
 
     model = model_named(asking.model)
@@ -119,7 +119,7 @@ def _launched(asking: Asking, epsilon: Epsilon, chosen: Data, check: Check, tell
         people,
         parties=asking.parties if model.needs_agents else 1,
         share_servers=asking.servers,
-        budget=model.charge(Count(people.people, epsilon)),
+        budget=model.charge(OneCount(people.people, epsilon)),
         processes=model.needs_agents,
         shuffler=Promise(epsilon, minimum_cohort=FEWEST_PEOPLE) if model.needs_mixer else None,
         told=tell,

@@ -35,7 +35,7 @@ def attack(
 ) -> None:
     """Show an attack, and what stops it."""
     from localdp.experiments.attack_trials import Range
-    from localdp.experiments.keyring import Keyring
+    from localdp.randomness.keyring import Keyring
     from parties.command.demonstration import run_demonstration
     from parties.view.waiting import waiting
 

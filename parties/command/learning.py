@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
-_APART = {"cost_", "claim_", "plan_"}  # told in words of their own
+_APART = {"cost_", "claim_", "plan_", "n_features_in_", "feature_names_in_"}  # told in words of their own
+_BY_FEATURE = {
+    "cluster_centers": "centre",
+    "components": "component",
+}  # a row each, a column for each feature
 _DIGITS = 4
 _LONGEST = 160  # characters of what is told by name
 
@@ -104,10 +108,21 @@ def _print_words(learner: Learner, console: Console) -> None:
     elif isinstance(learner, IterativeConstruction):
         console.print(_answer_table(learner))
     else:
-        for name, value in learned(learner).items():
+        found = learned(learner)
+        tables = {name: found.pop(name) for name in _BY_FEATURE if name in found}
+        for name, rows in tables.items():
+            console.print(_feature_table(_BY_FEATURE[name], found["features"], rows))
+        for name, value in found.items():
             shown = _shown(value)
             told = shown if len(shown) <= _LONGEST else "many numbers, which --json and --out have"
             print_prose(console, f"{name.replace('_', ' ')}: {told}", indent=2)
+
+
+def _feature_table(what: str, features: Sequence[str], rows: Sequence[Sequence[float]]) -> Table:
+    table = _table(what, *features, numbers=len(features))
+    for place, row in enumerate(rows, start=1):
+        table.add_row(str(place), *(f"{value:.{_DIGITS}g}" for value in row))
+    return table
 
 
 def _answer_table(release: IterativeConstruction) -> Table:
@@ -164,10 +179,12 @@ def _marginal_table(marginal: Data) -> Table:
     return table
 
 
-def _table(*headings: str) -> Table:
+def _table(*headings: str, numbers: int = 1) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if place == len(headings) - 1 else "left", no_wrap=True)
+        table.add_column(
+            heading, justify="right" if place >= len(headings) - numbers else "left", no_wrap=True
+        )
     return table
 
 

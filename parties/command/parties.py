@@ -56,9 +56,9 @@ def parties_up(
 ) -> None:
     """Launch simulated parties and keep them until Ctrl-C; nothing is left behind."""
     from localdp.accounting.shuffling import FEWEST_PEOPLE
-    from localdp.experiments.keyring import Keyring
     from localdp.experiments.population import made_up_people
     from localdp.oracles.shuffler import Promise
+    from localdp.randomness.keyring import Keyring
     from parties.addresses import require_replaceable
     from parties.federation import Federation
     from parties.view.waiting import waiting

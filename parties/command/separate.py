@@ -29,8 +29,8 @@ def separate(
 ) -> None:
     """Show what one trust model can do and another cannot."""
     from localdp.accounting.epsilon import Epsilon
-    from localdp.experiments.keyring import Keyring
     from localdp.experiments.separations import SEPARATIONS, Lab
+    from localdp.randomness.keyring import Keyring
     from parties.command.demonstration import run_demonstration
     from parties.experiments.separating import run_separation
     from parties.view.waiting import trials_shown

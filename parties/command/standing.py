@@ -18,19 +18,23 @@ from parties.command.output import OUTCOMES, ExitCode, envelope_ok, message_of, 
 from parties.durable import Data
 from parties.federated.budgets import by_step
 from parties.report.fitting import print_fitting
-from parties.rounds.standing import Standing
+from parties.rounds.standing import RoleStanding
 
 _SPARE = ("address", "epoch", "budget")
 
 
-def named_in(state: State) -> list[Standing]:
+def named_in(state: State) -> list[RoleStanding]:
     """Everybody in a file of parties, not met yet: agents, share servers, the shuffler."""
-    agents = [Standing("agent", peer, people=state.people.get(peer.name)) for peer in state.agents]
-    servers = [Standing("share server", peer) for peer in state.share_servers]
-    return [*agents, *servers, *([] if state.shuffler is None else [Standing("shuffler", state.shuffler)])]
+    agents = [RoleStanding("agent", peer, people=state.people.get(peer.name)) for peer in state.agents]
+    servers = [RoleStanding("share server", peer) for peer in state.share_servers]
+    return [
+        *agents,
+        *servers,
+        *([] if state.shuffler is None else [RoleStanding("shuffler", state.shuffler)]),
+    ]
 
 
-def standings_envelope(found: Sequence[Standing]) -> Data:
+def standings_envelope(found: Sequence[RoleStanding]) -> Data:
     """Everybody, as a failure if somebody is not up."""
     from localdp.errors import Unreachable
 
@@ -47,7 +51,7 @@ def standings_envelope(found: Sequence[Standing]) -> Data:
     return envelope
 
 
-def _data(one: Standing) -> Data:
+def _data(one: RoleStanding) -> Data:
     left = None if one.left is None else {str(step.at_least): step.people for step in one.left}
     return {
         "role": one.role,
@@ -62,7 +66,7 @@ def _data(one: Standing) -> Data:
     }
 
 
-def print_standings(found: Sequence[Standing], console: Console) -> None:
+def print_standings(found: Sequence[RoleStanding], console: Console) -> None:
     """A line for each; below it why somebody is not up, and what is left in all."""
     table = Table(
         box=box.ASCII2 if console.options.ascii_only else box.SIMPLE_HEAD,
@@ -85,7 +89,7 @@ def print_standings(found: Sequence[Standing], console: Console) -> None:
     print_prose(console, f"{up} of {len(found)} are up; agents speak for {people:,} people")
 
 
-def _cells(one: Standing) -> list[str | Text]:
+def _cells(one: RoleStanding) -> list[str | Text]:
     word = Text("up", style="green") if one.error is None else Text("away", style="bold red")
     numbers = (
         "" if one.people is None else f"{one.people:,}",
@@ -95,7 +99,7 @@ def _cells(one: Standing) -> list[str | Text]:
     return [one.peer.name, one.role, word, one.peer.address, *numbers, _left(one)]
 
 
-def _left(one: Standing) -> str:
+def _left(one: RoleStanding) -> str:
     if one.left is None:
         return "it does not say" if one.role == "agent" and one.error is None else ""
     groups = by_step([one.left])

@@ -36,7 +36,7 @@ from localdp.experiments.panels import Point
 from localdp.experiments.population import MOST_PEOPLE, made_up_people
 from localdp.oracles.bounds import shuffled_local_epsilon
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.models import MODELS, Count, Parties, models_with, oracle_of
+from localdp.oracles.models import MODELS, OneCount, Parties, models_with, oracle_of
 from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import DEFAULT_DELTA, Promise, Shuffler
 from localdp.oracles.simulated import simulated_parties, simulated_servers
@@ -113,7 +113,7 @@ def _point(experiment: Experiment, cell: Cell, errors: Sequence[float]) -> Point
 def theory(experiment: Experiment, model: str, people: int) -> tuple[float, float | None]:
     """The error that is predicted, and what no protocol of the same kind can beat."""
     epsilon, options = experiment.sweep.epsilons[0], experiment.options.get(model, {})
-    count = Count(people, epsilon, experiment.parties.share_servers, options)
+    count = OneCount(people, epsilon, experiment.parties.share_servers, options)
     row = MODELS[model]
     return row.predicted_error(count), None if row.lower_bound is None else row.lower_bound(count)
 

@@ -15,15 +15,12 @@ import grpc
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.remaining import Step
-from localdp.errors import LocalDpError, MalformedReport
-from parties import codec
-from parties.coordinator import AnotherParty, Peer
+from localdp.errors import LocalDpError
+from parties.coordinator import AnotherParty, Peer, RemoteParty, steps_of
 from parties.identity import Identity
 from parties.repeating import Begun, Response
 from parties.status import error_of
 from parties.wire.v1 import (
-    oracle_pb2,
-    oracle_pb2_grpc,
     share_server_pb2,
     share_server_pb2_grpc,
     shuffler_pb2,
@@ -35,7 +32,7 @@ Role = Literal["agent", "share server", "shuffler"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RoleStanding:
     """Somebody who should be running."""
 
     role: Role
@@ -48,8 +45,8 @@ class Standing:
 
 
 def standings(
-    named: Sequence[Standing], identity: Identity | None = None, seconds: float = SECONDS
-) -> list[Standing]:
+    named: Sequence[RoleStanding], identity: Identity | None = None, seconds: float = SECONDS
+) -> list[RoleStanding]:
     """How everybody stands who is named."""
     with _channels(named, identity) as channels:
         described = [
@@ -61,7 +58,7 @@ def standings(
 
 
 @contextmanager
-def _channels(named: Sequence[Standing], identity: Identity | None) -> Iterator[list[grpc.Channel]]:
+def _channels(named: Sequence[RoleStanding], identity: Identity | None) -> Iterator[list[grpc.Channel]]:
     channels: list[grpc.Channel] = []
     try:
         channels.extend(one.peer.open(identity) for one in named)
@@ -71,12 +68,11 @@ def _channels(named: Sequence[Standing], identity: Identity | None) -> Iterator[
             channel.close()
 
 
-def _described(one: Standing, channel: grpc.Channel, seconds: float) -> Begun:
+def _described(one: RoleStanding, channel: grpc.Channel, seconds: float) -> Begun:
     """Begin to ask who it is."""
     match one.role:
         case "agent":
-            agent = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
-            return agent.Describe.future(oracle_pb2.DescribeRequest(), timeout=seconds)
+            return RemoteParty(one.peer, channel).description().begin(seconds)
         case "share server":
             server = share_server_pb2_grpc.ShareServerServiceStub(channel)
             return server.DescribeServer.future(share_server_pb2.DescribeServerRequest(), timeout=seconds)
@@ -85,7 +81,7 @@ def _described(one: Standing, channel: grpc.Channel, seconds: float) -> Begun:
             return shuffler.DescribeShuffler.future(shuffler_pb2.DescribeShufflerRequest(), timeout=seconds)
 
 
-def _introduced(one: Standing, begun: Begun) -> Standing:
+def _introduced(one: RoleStanding, begun: Begun) -> RoleStanding:
     """What it says, or why it does not."""
     try:
         told: Response = begun.result()
@@ -101,18 +97,14 @@ def _introduced(one: Standing, begun: Begun) -> Standing:
     return replace(one, people=told.people, epoch=told.epoch, budget=Epsilon(told.budget_nanonats))
 
 
-def _budgets(one: Standing, channel: grpc.Channel, seconds: float) -> Begun | None:
+def _budgets(one: RoleStanding, channel: grpc.Channel, seconds: float) -> Begun | None:
     if one.role != "agent" or one.error is not None:
         return None
-    agent = oracle_pb2_grpc.LocalRandomizerOracleServiceStub(channel)
-    return agent.Budgets.future(oracle_pb2.BudgetsRequest(), timeout=seconds)
+    return RemoteParty(one.peer, channel).budgets().begin(seconds)
 
 
-def _with_budgets(one: Standing, begun: Begun | None) -> Standing:
+def _with_budgets(one: RoleStanding, begun: Begun | None) -> RoleStanding:
     """An agent that does not say what is left, or says it otherwise than the contract has it, is up all the same."""
     if begun is None or one.people is None:
         return one
-    try:
-        return replace(one, left=codec.budgets_from_wire(begun.result(), one.people))
-    except (grpc.RpcError, MalformedReport):
-        return one
+    return replace(one, left=steps_of(begun.result(), one.people))

@@ -6,11 +6,12 @@ At night: packages are downloaded.  Where that is not possible the tests are ski
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.environments import Environment, build, lowest, only, run, succeeded
+from tests.support.environments import Environment, absent, build, lowest, only, run, succeeded
 from tests.support.processes import ROOT
 
 EXTRAS = ("plots", "agent", "shared", "attacks")
@@ -29,7 +30,7 @@ SMOKE = (
     "tests/integration/test_relay.py",
 )
 # Each holds on to other versions: cryptography 44 and rich 13; cryptography 46; cryptography 50 and rich 14.
-FLOWERS = ("1.24.0", "1.26.1", "1.29.0", "1.36.0", "1.42.0")
+FLOWERS = ("1.24.0", "1.26.1", "1.29.0", "1.36.0", "1.41.0")
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +78,15 @@ def test_tests_pass_on_the_lowest_versions(old: Environment) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("version", FLOWERS)
 def test_flower_can_be_installed_beside_it(wheel: Path, version: str, tmp_path: Path) -> None:
-    made = Environment.made(tmp_path / "env")
-    made.install("--dry-run", str(wheel), f"flwr=={version}")
-    twin = ["--dry-run", "cryptography>=45" if version < "1.27" else "protobuf>=7.35", f"flwr=={version}"]
-    refused = run([made.command("pip"), "install", *twin], tmp_path, 300)
-    assert "ResolutionImpossible" in refused.stderr  # what was declared before did not fit
+    flower, made = f"flwr=={version}", Environment.made(tmp_path / "env")
+
+    def resolved(*requirements: str) -> subprocess.CompletedProcess[str]:
+        pip = [made.command("pip"), "install", "--disable-pip-version-check", "--dry-run"]
+        return run([*pip, flower, *requirements], tmp_path, 600)
+
+    beside = resolved(str(wheel))
+    if beside.returncode != 0 and resolved().returncode != 0:
+        absent(f"{flower} cannot be installed here, with localdp or without it")
+    assert beside.returncode == 0, beside.stderr[-4000:]
+    # What was declared once did not fit.
+    assert "ResolutionImpossible" in resolved("cryptography>=45", "protobuf>=7.35").stderr

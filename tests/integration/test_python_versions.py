@@ -30,11 +30,11 @@ SMOKE = (
     "tests/unit/accounting/test_epsilon.py",
     "tests/unit/queries",
     "tests/unit/randomness",
-    "tests/unit/sharing",
+    "tests/unit/sharing/test_tiers.py",
+    "tests/unit/sharing/test_hpke.py",
+    "tests/unit/parties/test_codec.py",
     "tests/unit/parties/command",
-    "tests/unit/parties/simulation",
     "tests/integration/test_agents.py",
-    "tests/integration/test_command_line.py",
 )
 
 

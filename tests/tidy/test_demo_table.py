@@ -10,7 +10,7 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.experiments.comparison import ORDER
 from localdp.oracles.models import MODELS as ROWS
-from localdp.oracles.models import Count
+from localdp.oracles.models import OneCount
 from parties.report.wording import number
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ def test_every_model_is_in_the_table_in_the_order_of_the_command() -> None:
 @pytest.mark.parametrize("row", rows(), ids=lambda row: " ".join(row[:2]))
 def test_a_row_of_the_table_is_true(row: list[str]) -> None:
     model, people = row[0], int(row[1].replace(",", ""))
-    count, bound = Count(people, Epsilon.requested(1)), ROWS[model].lower_bound
+    count, bound = OneCount(people, Epsilon.requested(1)), ROWS[model].lower_bound
     predicted = ROWS[model].predicted_error(count)
     assert row[3] == number(predicted)
     assert row[5] == number(None if bound is None else bound(count))

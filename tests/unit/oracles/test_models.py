@@ -17,8 +17,8 @@ from localdp.oracles.local import LocalOracle
 from localdp.oracles.models import (
     DEFAULT_MODEL,
     MODELS,
-    Count,
     ModelName,
+    OneCount,
     Parties,
     model_named,
     models_with,
@@ -53,7 +53,7 @@ def test_defaults_are_what_they_are_called_elsewhere() -> None:
 
 
 def test_predicted_errors_are_those_of_the_bounds() -> None:
-    count = Count(1000, ONE, 3)
+    count = OneCount(1000, ONE, 3)
     single = float(bounds.shuffled_local_epsilon(ONE, Fraction(1, 10**6), 1000))
     assert {name: row.predicted_error(count) for name, row in MODELS.items()} == {
         "exact": 0.0,
@@ -65,10 +65,12 @@ def test_predicted_errors_are_those_of_the_bounds() -> None:
 
 
 def test_options_change_what_is_predicted() -> None:
-    divided = Count(1000, ONE, 3, {"noise_plan": "divided"})
+    divided = OneCount(1000, ONE, 3, {"noise_plan": "divided"})
     assert MODELS["shared"].predicted_error(divided) == pytest.approx(bounds.curator_error(1))
-    wider = Count(1000, ONE, options={"delta": "1e-3"})
-    assert MODELS["shuffled"].predicted_error(wider) < MODELS["shuffled"].predicted_error(Count(1000, ONE))
+    wider = OneCount(1000, ONE, options={"delta": "1e-3"})
+    assert MODELS["shuffled"].predicted_error(wider) < MODELS["shuffled"].predicted_error(
+        OneCount(1000, ONE)
+    )
 
 
 @pytest.mark.parametrize(
