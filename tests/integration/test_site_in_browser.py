@@ -127,9 +127,8 @@ def seen(profile: Path, width: int, *, dark: bool, which: list[str]) -> tuple[di
     script = _MEASURE.replace("PAGES", json.dumps(which))
     frame = f'<iframe id="page" width="{width}" height="900" style="border:0"></iframe>'
     looking, waiting = SITE / "looking.html", SITE / "waiting"
-    looking.write_text(
-        f'<!doctype html><meta charset="utf-8"><body>{frame}<img src="/waiting"><script>{script}</script>'
-    )
+    head = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><body>'
+    looking.write_text(f'{head}{frame}<img src="/waiting"><script>{script}</script>')
     waiting.write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     try:
         with served() as (site, address):
