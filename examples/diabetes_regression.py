@@ -29,7 +29,7 @@ table.add_row(
     "scikit-learn", f"{plain.score(others[features], others.target):.3f}", f"{plain.coef_[2]:.2f}"
 )
 for model in ("exact", "curator", "shared", "local"):
-    learner = LinearRegression(radius=1.5).fit(oracle_of_records(records, EPSILON, model))
+    learner = LinearRegression().fit(oracle_of_records(records, EPSILON, model))
     cost, shown = learner.cost_, (f"{learner.score(others, others.target):.3f}", f"{learner.coef_[2]:.2f}")
     table.add_row(model, *shown, str(cost.rounds), str(cost.epsilon_per_person), f"{cost.bytes_moved:,}")
 Console().print(table)
