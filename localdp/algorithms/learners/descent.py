@@ -100,13 +100,23 @@ class Descent:
 
 def rounds_for(oracle: StatisticalQueryOracle, descent: Descent) -> int:
     """Among how many rounds people are divided: as many as leave enough of them for each, and little enough noise."""
+    queries = [descent.query(np.zeros(len(descent.entries)))]
     for rounds in ROUNDS:
-        try:
-            if descent.plan(oracle.in_rounds(rounds)).vector_error <= 1.0:
-                return rounds
-        except TooFewReports:  # to be mixed
-            continue
+        if (
+            can_divide(oracle, rounds, queries)
+            and descent.plan(oracle.in_rounds(rounds)).vector_error <= 1.0
+        ):
+            return rounds
     return ROUNDS[-1]
+
+
+def can_divide(oracle: StatisticalQueryOracle, rounds: int, queries: list[str]) -> bool:
+    """Whether there are people enough for so many rounds of as many queries."""
+    try:
+        oracle.in_rounds(rounds).plan(queries)
+    except TooFewReports:  # to be mixed
+        return False
+    return True
 
 
 def error_after(plan: Plan, steps: int) -> float:

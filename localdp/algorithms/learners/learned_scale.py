@@ -32,18 +32,19 @@ from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.randomness.source import Floats
 
 _PERCENT = 9  # of the rounds, and so of the people
+LEAST_ROUNDS = 3  # one for each step
 _MEANS, _SIZES = 4, 2  # the first step takes a fourth of them, the second a half
 _BINS = 14
 _MOST_FEATURES = 64  # of one projection
 _NORMAL_MEDIAN = 0.6744897501960817
-_MARGIN = 1.2  # of the radius over the root of the mean square
+MARGIN = 1.2  # of the radius over the root of the mean square
 _LARGEST_RESIDUAL = 2.0  # in units of the target's spread
 _LEAST = 2.0 ** -(_BINS - 2)
 
 
 def rounds_of_scale(rounds: int) -> int:
     """How many of all rounds `learned` takes."""
-    return max(3, rounds * _PERCENT // 100)
+    return max(LEAST_ROUNDS, rounds * _PERCENT // 100)
 
 
 def learned(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Scaling:
@@ -56,7 +57,7 @@ def learned(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Sc
 
 def stretched(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Scaling:
     """The scaling around the same centre, at the scale of how far from it people are."""
-    return scaling.stretched(_MARGIN * _size(oracle, scaling, rounds))
+    return scaling.stretched(MARGIN * _size(oracle, scaling, rounds))
 
 
 def _mean(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Floats:
@@ -72,6 +73,14 @@ def _size(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> floa
     asked = [projection_query(scaling, number) for number in range(rounds)]
     shares = np.mean([oracle.answer_vectors([query])[0].values for query in asked], axis=0)
     return median_of(shares) / _NORMAL_MEDIAN
+
+
+def learned_sizes(oracle: StatisticalQueryOracle, scaling: Scaling, axes: Floats, rounds: int) -> Floats:
+    """About the root of the mean square along each of these axes, from so many rounds."""
+    queries = [sizes_query(" + ".join(scaling.terms(axis))) for axis in axes]
+    answers = [oracle.answer_vectors(queries) for _ in range(rounds)]
+    shares = np.mean([[answer.values for answer in several] for several in answers], axis=0)
+    return np.array([median_of(one) / _NORMAL_MEDIAN for one in shares])
 
 
 def learned_target(oracle: StatisticalQueryOracle, target: Scaling, rounds: int) -> Scaling:

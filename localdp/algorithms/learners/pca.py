@@ -1,7 +1,11 @@
 """Principal components by moments: the eigenvectors of a noisy covariance (Blum, Dwork, McSherry and Nissim 2005).
 
-One vector query, the second moments of (a u, b) with u the features in one public unit and 1 the constant, or of u alone
-when the features are known to be centred.  The covariance E[u u'] - E[u] E[u]' is taken apart afterwards.
+With noise and no radius: centre and scale are learned of a tenth of the people (`learned_scale`); then the second moments
+of directions, `moments(sphere(u))`, are asked, to which everybody adds the same length, and whose eigenvectors are those of
+the covariance for every elliptical law (Tyler 1987; Locantore et al. 1999); then how large people are along the axes found.
+
+Otherwise, one vector query: the second moments of (a u, b) with u the features in one public unit and 1 the constant, or of
+u alone when the features are known to be centred.  The covariance E[u u'] - E[u] E[u]' is taken apart afterwards.
 
 Claim.  With answers without error these are the principal components of the records.  With every entry off by at most
 tau, the covariance C is off by at most e = (tau / a**2) d + 2 (tau / (a b)) sqrt(d) in operator norm (b = 0 and a = 1 when
@@ -20,6 +24,8 @@ from numpy.typing import ArrayLike
 
 from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.definition import features_of
+from localdp.algorithms.learners.descent import can_divide, error_after, is_noiseless
+from localdp.algorithms.learners.learned_scale import LEAST_ROUNDS, MARGIN, learned, learned_sizes
 from localdp.algorithms.learners.noisy_moments import mean_weight, symmetric, wigner
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
 from localdp.algorithms.learners.transformer import Transformer
@@ -33,6 +39,7 @@ from localdp.oracles.models import ModelName
 from localdp.randomizers.definition import Floats
 
 FEATURES, CONSTANT = map(factor_of, (0.8, 0.2))  # a and b
+_ROUNDS, _OF_VARIANCES = 24, 3  # for directions, and for the variances along them, after the scale
 
 
 class PCA(Transformer):
@@ -117,11 +124,45 @@ class PCA(Transformer):
             raise InvalidParameter("there is at least one component to find")
         return 1
 
-    def _learn(self, oracle: StatisticalQueryOracle) -> None:
+    def _announced(self, oracle: StatisticalQueryOracle) -> int:
+        self._rounds()
         self.features_ = features_of(oracle.schema, self.features, None)
         if self.n_components > len(self.features_):
             raise InvalidParameter("there are no more components than features")
-        scaling = Scaling.common(oracle.schema, self.features_, self.radius)
+        self._scaling = Scaling.common(oracle.schema, self.features_, self.radius)
+        rounds, query = LEAST_ROUNDS + _ROUNDS + _OF_VARIANCES, self._direction_query()
+        noisy = self.radius is None and not is_noiseless(oracle.plan([query]))
+        self._by_directions = noisy and can_divide(oracle, rounds, [query] * self.n_components)
+        return rounds if self._by_directions else 1
+
+    def _direction_query(self) -> str:
+        return called("moments", [called("sphere", self._scaling.forms())])
+
+    def _learn(self, oracle: StatisticalQueryOracle) -> None:
+        if self._by_directions:
+            self._learn_by_directions(oracle)
+        else:
+            self._learn_by_moments(oracle)
+
+    def _learn_by_directions(self, oracle: StatisticalQueryOracle) -> None:
+        self.plan_ = oracle.plan([self._direction_query()])
+        error = wigner(
+            error_after(self.plan_, _ROUNDS) / self.plan_.rows[0].entries ** 0.5, len(self.features_)
+        )
+        self._require_signal(1 / (2 * self.n_components), error, "a principal component")
+        self._scaling = learned(oracle, self._scaling, LEAST_ROUNDS)
+        answers = [oracle.answer_vectors([self._direction_query()])[0].values for _ in range(_ROUNDS)]
+        _, axes = principal_axes(symmetric(np.mean(answers, axis=0), len(self.features_)))
+        self.mean_, self.components_ = self._scaling.centres, axes[: self.n_components]
+        sizes = learned_sizes(oracle, self._scaling, self.components_, _OF_VARIANCES)
+        width = float(self._scaling.widths[0])
+        self.explained_variance_ = np.square(sizes * width)
+        self.explained_variance_ratio_ = np.minimum(
+            np.square(sizes * MARGIN), 1.0
+        )  # of a mean square of 1 / MARGIN**2
+
+    def _learn_by_moments(self, oracle: StatisticalQueryOracle) -> None:
+        scaling = self._scaling
         query, scale = moments_query(scaling, self.centred), 1.0 if self.centred else FEATURES**2
         self.plan_ = oracle.plan([query])
         # Components that carry half of all variance between them have this much each.
