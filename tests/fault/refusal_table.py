@@ -161,13 +161,18 @@ def _path(module: str) -> Path | None:
 
 
 def _imported(tree: ast.Module) -> list[str]:
+    """What is imported when the file is run: what is there for types alone is not."""
     found = []
-    for node in ast.walk(tree):
+    for node in (one for part in tree.body if not _is_for_types(part) for one in ast.walk(part)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     return found
+
+
+def _is_for_types(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def _called(call: ast.Call) -> str:

@@ -7,6 +7,10 @@ report is wasted on lengths, no bound has to be set, and no step can run away: i
 among the steps; the average over the last half of them is the result (Polyak and Juditsky 1992), whose error hardly
 depends on the size of the steps.
 
+Where t is shifted by up to B from step to step, evenly, the loss is smooth: its gradient is E[clip((m - t) / B, -1, 1) u],
+that of least squares within B.  For labels, -1 and 1, a margin is then about the mean of uncertain labels, and not the
+label of the majority.
+
 For t = -1 and 1, and features of an elliptical law, the direction of w is that of least squares (Li and Duan 1989).  For a
 number the form is its conditional median: that of the mean where residuals are symmetric; `LinearRegression` corrects the
 constant where they are not.
@@ -41,6 +45,7 @@ _SMALLEST, _LARGEST = 2.0, 5.0  # size of the first step, for a target of spread
 _NOISE = 0.5  # that a first step may have, if it is not a smallest one
 _SLOWER = 4.0  # the last step is 1 / (1 + this) of the first
 _AVERAGED = 0.5  # of the steps
+_GOLDEN = (math.sqrt(5) - 1) / 2  # multiples of it fill an interval evenly
 _NEGLIGIBLE = 1e-4  # error of a direction
 
 
@@ -56,6 +61,7 @@ class Descent:
     scaling: Scaling
     target: str  # a linear form whose values are about 1 apart
     constant: bool = True
+    shifts: float = 0.0  # largest shift of the target, from step to step
 
     @property
     def entries(self) -> list[str]:
@@ -71,9 +77,11 @@ class Descent:
         terms = self.scaling.terms(_FEATURES * weights[:-1])
         return " + ".join([*terms, decimal(_CONSTANT * float(weights[-1]))])
 
-    def query(self, weights: Floats) -> str:
-        """One person's direction at these weights."""
-        return f"signed({self.margin(weights)} <= {self.target}, {called('sphere', self.entries)})"
+    def query(self, weights: Floats, step: int = 0) -> str:
+        """One person's direction at these weights; the target is shifted by another public number in every step."""
+        shift = self.shifts * (2 * ((step * _GOLDEN) % 1) - 1)
+        target = f"{self.target} - {decimal(shift)}" if self.shifts else self.target
+        return f"signed({self.margin(weights)} <= {target}, {called('sphere', self.entries)})"
 
     def plan(self, oracle: StatisticalQueryOracle) -> Plan:
         """Of one step."""
@@ -85,7 +93,7 @@ class Descent:
         size = first or min(max(_SMALLEST, _NOISE / max(noise, 1e-9)), _LARGEST)
         weights, kept = np.zeros(len(self.entries)), []
         for step in range(steps):
-            answer = oracle.answer_vectors([self.query(weights)])[0]
+            answer = oracle.answer_vectors([self.query(weights, step)])[0]
             weights = weights + size / (1 + _SLOWER * step / steps) * answer.values
             kept.append(weights)
         averaged: Floats = np.mean(kept[-math.ceil(_AVERAGED * steps) :], axis=0)

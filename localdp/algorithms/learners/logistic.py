@@ -141,7 +141,7 @@ class LogisticRegression(Classifier):
     def _announced(self, oracle: StatisticalQueryOracle) -> int:
         self.rounds_ = self._rounds()
         self._prepare(oracle.schema)
-        self._descent = Descent(self._scaling, f"2*{self.target} - 1")
+        self._descent = Descent(self._scaling, f"2*{self.target} - 1", shifts=1.0)
         self._descends = self.rounds is None and not is_noiseless(self._descent.plan(oracle))
         if self._descends:
             self.rounds_ = rounds_for(oracle, self._descent)
