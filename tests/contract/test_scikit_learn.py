@@ -246,7 +246,8 @@ def test_a_pipeline_of_learners_under_a_private_model() -> None:
     with spending() as spent:
         pipeline.fit(numbers, people.age > 50)
     assert pipeline.score(numbers, people.age > 50) > 0.9
-    assert spent.at_most == Epsilon.requested(8)
+    # Rounds take whole parts of an epsilon, which together are a few nanonats less at the most.
+    assert 0 <= Epsilon.requested(8).nanonats - spent.at_most.nanonats < 100
 
 
 def test_a_cross_validation_says_what_it_spends_in_all() -> None:
