@@ -30,6 +30,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from benchmarks.rows import Row, best_seconds, print_rows, row_of
 from localdp.accounting.epsilon import Epsilon
 from localdp.randomness.keystream import KeystreamSource
+from localdp.sharing.binding import COMMITMENT_BYTES, KEY_BYTES, Binding
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
@@ -187,10 +188,14 @@ def _alone(encoding: Encoding) -> Callable[[], object]:
     """The report of one person among many."""
     party, servers = Contributor("phone", 100), ("server-0", "server-1")
     one, plan = Epsilon.requested(1), NoisePlan.EACH_SERVER
-    tier = Prio3Tier(Collection(bytes(16), "x", encoding, one, plan, servers, (party,), 10, "prio3"))
-    values, positions = np.zeros((1, encoding.length), np.int64), np.zeros(1, np.uint32)
+    keys = tuple(bytes([number]) * KEY_BYTES for number in range(len(servers)))
+    binding = Binding(keys, keys, bytes(COMMITMENT_BYTES))
+    tier = Prio3Tier(
+        Collection(bytes(16), "x", encoding, one, plan, servers, (party,), 10, binding, "prio3")
+    )
+    values = np.zeros((1, encoding.length), np.int64)
     values[0, 0] = 1
-    return partial(tier.split, values, positions, KeystreamSource.from_system())
+    return partial(tier.split, values, KeystreamSource.from_system())
 
 
 def _alone_rows() -> list[Row]:
