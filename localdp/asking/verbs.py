@@ -17,7 +17,7 @@ intervals in tests/statistical/test_coverage.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -150,7 +150,7 @@ def crosstab(
         raise InvalidParameter('a crosstab is by two columns or more: crosstab("ward", "smoker")')
     parts = [_valued(one, oracle.schema, None) for one in of]
     query = VectorQuery.parse(f"cells({', '.join(part.text for part, _ in parts)})", oracle.schema)
-    labels = _products([names for _, names in parts])
+    labels = list(product(*(names for _, names in parts)))
     return _tabulated(oracle, f"crosstab of {', '.join(of)}", tuple(of), labels, query, level, check_signal)
 
 
@@ -167,13 +167,6 @@ def top(
     if not isinstance(most, int) or most < 1:
         raise InvalidParameter("say how many values are wanted, at least 1: top(column, 10)")
     return histogram(oracle, of, level, bins=bins, check_signal=check_signal).top(most)
-
-
-def _products(names: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [()]
-    for one in names:
-        rows = [(*row, name) for row in rows for name in one]
-    return rows
 
 
 def _valued(of: str, schema: Schema, bins: Bins | None) -> tuple[VectorQuery, Sequence[str]]:

@@ -17,7 +17,7 @@ constant where they are not.
 
 Claims.  With answers without error and enough steps, w minimises E|m - t| / |u| over linear forms, up to the size of the
 last steps.  In the local model at n = 1e5, d = 10, epsilon = 1 the numbers are those of docs/learners.md.
-Checked in tests/unit/algorithms/learners/test_descent.py; the numbers in tests/statistical/test_learners_b.py.
+Checked in tests/unit/algorithms/learners/test_descent.py; the numbers in tests/statistical/test_defaults.py.
 """
 
 from __future__ import annotations
@@ -34,12 +34,8 @@ from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.plans import Plan
 from localdp.randomness.source import Floats
 
-ROUNDS = (
-    100,
-    50,
-    25,
-    12,
-)  # all rounds of a learner: as many as leave a step's noise no longer than a direction
+# All rounds of a learner: as many as leave a step's noise no longer than a direction.
+ROUNDS = (100, 50, 25, 12)
 _FEATURES, _CONSTANT = map(factor_of, (0.9, 0.1))  # of the squared length of a vector, at the learned scale
 _SMALLEST, _LARGEST = 2.0, 5.0  # size of the first step, for a target of spread 1
 _NOISE = 0.5  # that a first step may have, if it is not a smallest one
@@ -110,21 +106,18 @@ def rounds_for(oracle: StatisticalQueryOracle, descent: Descent) -> int:
     """Among how many rounds people are divided: as many as leave enough of them for each, and little enough noise."""
     queries = [descent.query(np.zeros(len(descent.entries)))]
     for rounds in ROUNDS:
-        if (
-            can_divide(oracle, rounds, queries)
-            and descent.plan(oracle.in_rounds(rounds)).vector_error <= 1.0
-        ):
+        plan = divided_plan(oracle, rounds, queries)
+        if plan is not None and plan.vector_error <= 1.0:
             return rounds
     return ROUNDS[-1]
 
 
-def can_divide(oracle: StatisticalQueryOracle, rounds: int, queries: list[str]) -> bool:
-    """Whether there are people enough for so many rounds of as many queries."""
+def divided_plan(oracle: StatisticalQueryOracle, rounds: int, queries: list[str]) -> Plan | None:
+    """Of one of so many rounds; None if there are too few people to divide."""
     try:
-        oracle.in_rounds(rounds).plan(queries)
+        return oracle.in_rounds(rounds).plan(queries)
     except TooFewReports:  # to be mixed
-        return False
-    return True
+        return None
 
 
 def error_after(plan: Plan, steps: int) -> float:

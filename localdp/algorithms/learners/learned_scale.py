@@ -51,13 +51,8 @@ def learned(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Sc
     """The scaling around where people are, at the scale of how far apart they are, from so many rounds, at least 3."""
     first, second = max(1, rounds // _MEANS), max(1, rounds // _SIZES)
     centred = scaling.moved(_mean(oracle, scaling, first))
-    scaled = stretched(oracle, centred, second)
+    scaled = centred.stretched(MARGIN * _size(oracle, centred, second))
     return scaled.moved(_mean(oracle, scaled, rounds - first - second))
-
-
-def stretched(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Scaling:
-    """The scaling around the same centre, at the scale of how far from it people are."""
-    return scaling.stretched(MARGIN * _size(oracle, scaling, rounds))
 
 
 def _mean(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Floats:
@@ -86,9 +81,7 @@ def learned_sizes(oracle: StatisticalQueryOracle, scaling: Scaling, axes: Floats
 def learned_target(oracle: StatisticalQueryOracle, target: Scaling, rounds: int) -> Scaling:
     """A single number around its mean, in units of its spread, from so many rounds for each."""
     middle = target.moved(np.array([_scalar_mean(oracle, target.forms()[0], rounds, 1.0)[0]]))
-    query = sizes_query(middle.forms()[0])
-    shares = np.mean([oracle.answer_vectors([query])[0].values for _ in range(rounds)], axis=0)
-    return middle.stretched(median_of(shares) / _NORMAL_MEDIAN)
+    return middle.stretched(float(learned_sizes(oracle, middle, np.ones((1, 1)), rounds)[0]))
 
 
 def mean_residual(oracle: StatisticalQueryOracle, residual: str, rounds: int) -> float:

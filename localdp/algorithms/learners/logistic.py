@@ -163,8 +163,8 @@ class LogisticRegression(Classifier):
             self._learn_by_moments(oracle)
 
     def _learn_by_descent(self, oracle: StatisticalQueryOracle) -> None:
-        scale, last = rounds_of_scale(self.rounds_), part_of(self.rounds_, _CURVE)
-        scale = 0 if self.radius is not None else scale
+        scale = rounds_of_scale(self.rounds_) if self.radius is None else 0
+        last = part_of(self.rounds_, _CURVE)
         steps = self.rounds_ - scale - last
         self.plan_ = self._descent.plan(oracle)
         error = error_after(self.plan_, steps)

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.definition import features_of
-from localdp.algorithms.learners.descent import can_divide, error_after, is_noiseless
+from localdp.algorithms.learners.descent import divided_plan, error_after, is_noiseless
 from localdp.algorithms.learners.learned_scale import LEAST_ROUNDS, MARGIN, learned, learned_sizes
 from localdp.algorithms.learners.noisy_moments import mean_weight, symmetric, wigner
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
@@ -132,7 +132,9 @@ class PCA(Transformer):
         self._scaling = Scaling.common(oracle.schema, self.features_, self.radius)
         rounds, query = LEAST_ROUNDS + _ROUNDS + _OF_VARIANCES, self._direction_query()
         noisy = self.radius is None and not is_noiseless(oracle.plan([query]))
-        self._by_directions = noisy and can_divide(oracle, rounds, [query] * self.n_components)
+        self._by_directions = (
+            noisy and divided_plan(oracle, rounds, [query] * self.n_components) is not None
+        )
         return rounds if self._by_directions else 1
 
     def _direction_query(self) -> str:
