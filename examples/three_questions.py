@@ -4,7 +4,8 @@ from rich.console import Console
 from rich.table import Table
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.experiments.population import dealt, made_up_people
+from localdp.domains.dealing import dealt
+from localdp.experiments.population import made_up_people
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.local import LocalOracle

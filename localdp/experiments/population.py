@@ -3,12 +3,9 @@
 import numpy as np
 
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
-from localdp.domains.dealing import dealt
 from localdp.errors import InvalidParameter
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource
-
-__all__ = ["MOST_PEOPLE", "REGIONS", "SCHEMA", "dealt", "made_up_people"]
 
 MOST_PEOPLE = 10**8  # that fit into this machine
 REGIONS = ("north", "east", "south", "west")
