@@ -18,11 +18,13 @@ import numpy as np
 import pytest
 from google.protobuf.message import DecodeError
 
+from localdp import errors
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.errors import LocalDpError
 from parties import codec
 from parties.agent.service import SERVICE_NAME, AgentService
+from parties.status import error_of
 from parties.wire.v1 import oracle_pb2 as pb
 from tests.fault.fuzzing import hostile, noise, valid_contributions, valid_requests
 from tests.support.federations import loopback, party, people
@@ -144,14 +146,17 @@ def a_victim(path: Path) -> Iterator[Victim]:
             yield Victim(channel, path)
 
 
+# What an agent may say of a request that it can read: all of it follows from the request and from public things.
 NAMED = (
-    grpc.StatusCode.INVALID_ARGUMENT,
-    grpc.StatusCode.OUT_OF_RANGE,
-    grpc.StatusCode.PERMISSION_DENIED,
-    grpc.StatusCode.RESOURCE_EXHAUSTED,
+    errors.InvalidParameter,
+    errors.QueryRefused,
+    errors.UnknownIndex,
+    errors.BudgetExhausted,
+    errors.RequestExpired,  # a mutated epoch is another one than is open
+    errors.PolicyRefused,
+    errors.WorkRefused,
+    errors.Busy,
 )
-# What gRPC itself says of bytes that are no message: no code of the agent's has seen them.
-NO_MESSAGE = (grpc.StatusCode.INVALID_ARGUMENT,)
 
 
 def end_of(victim: Victim, method: str, message: bytes) -> str:
@@ -159,10 +164,9 @@ def end_of(victim: Victim, method: str, message: bytes) -> str:
     try:
         victim.send(method, message)
     except grpc.RpcError as failure:
-        allowed = NO_MESSAGE if decode(method, message) == "no message" else NAMED
-        if failure.code() not in allowed:
-            return f"{failure.code()} for {message.hex()}"
-        return str(failure.code().name)
+        said = error_of(failure, "agent")
+        allowed = (errors.InvalidParameter,) if decode(method, message) == "no message" else NAMED
+        return type(said).__name__ if isinstance(said, allowed) else f"{said} for {message.hex()}"
     return "answered"
 
 
