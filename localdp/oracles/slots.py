@@ -28,7 +28,7 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import CategoryDomain, IntegerDomain
 from localdp.oracles.definition import Answer, VectorAnswer
-from localdp.queries.encoded import Query, encoding_of, spread_of
+from localdp.queries.encoded import GRID, Query, spread_of
 from localdp.queries.expressions import Column, Compare, Label, Number
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
@@ -147,7 +147,10 @@ def extrapolated_variance(empirical: Floats, population: Floats, reports: int, p
 
 
 def _number_slot(place: int, query: StatisticalQuery, epsilon: Epsilon) -> Slot:
-    return Slot(query.text, OneBitRandomizer(epsilon, encoding_of(query).bound), (place,))
+    resolution = (
+        1 if query.kind == "bit" else GRID
+    )  # a power of two, as its coins are: noise hides what is rounded
+    return Slot(query.text, OneBitRandomizer(epsilon, resolution), (place,))
 
 
 def _together(

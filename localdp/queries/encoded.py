@@ -3,7 +3,7 @@
 | query | entries | encoding |
 |---|---|---|
 | bit | 1 | count |
-| unit | phi times 2**16, rounded | sum |
+| unit | phi times at most 2**16, rounded; exact where columns are whole numbers (`resolution_of`) | sum |
 | category of k values | one-hot | histogram of k |
 | cube | u times 2**16, rounded; or bits | vector, sensitivity length * bound |
 | ball | (v + 1) times 2**16, rounded | vector, sensitivity floor(2 sqrt(d) 2**16) + d |
@@ -18,13 +18,16 @@ Checked in tests/unit/queries/test_encoded.py.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.domains import Records
+from localdp.domains import RealDomain, Records
 from localdp.errors import InvalidParameter
+from localdp.queries.expressions import Expression
+from localdp.queries.scalars import Clip, Linear, Number, UnitDecisionList
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.marginals import parity_masks
@@ -32,7 +35,7 @@ from localdp.randomizers.parts.walsh import parity, walsh_hadamard
 from localdp.randomness.source import Floats, Integers, Numbers
 from localdp.sharing.encoding import Encoding
 
-GRID = 1 << 16  # resolution on which a number between 0 and 1, or between -1 and 1, is encoded
+GRID = 1 << 16  # finest resolution on which a number between 0 and 1, or between -1 and 1, is encoded
 BLOCK_ENTRIES = 1 << 22  # of a matrix of people and entries that is made at a time
 _MOST_TRANSFORMED_BITS = 20
 
@@ -45,7 +48,7 @@ def encoding_of(query: Query) -> Encoding:
         case "bit":
             return Encoding.count()
         case "unit":
-            return Encoding.sum(GRID)
+            return Encoding.sum(resolution_of(query))
         case "category":
             return Encoding.histogram(query.length)
         case "cube":
@@ -54,6 +57,40 @@ def encoding_of(query: Query) -> Encoding:
             reach = math.isqrt(4 * query.length * GRID**2) + query.length
             return Encoding.vector(query.length, 2 * GRID, min(reach, 2 * GRID * query.length))
     return Encoding.vector(query.length, 1, most_differing(query.bits, query.order, query.labelled))
+
+
+def resolution_of(query: Query) -> int:
+    """How many units of the encoding a number from 0 to 1 has.
+
+    Of whole numbers it is a multiple of all denominators, where there is one up to 2**16: then nothing is rounded.  Where
+    something is, an answer is off by at most half a unit: more than noise, where more than 100,000 people have the same.
+    """
+    if not isinstance(query, StatisticalQuery) or not _is_whole(query):
+        return GRID
+    denominator = math.lcm(*(number.denominator for number in _numbers_in(query.expression)))
+    return denominator * (GRID // denominator) if denominator <= GRID else GRID
+
+
+def _is_whole(query: StatisticalQuery) -> bool:
+    """Whether all columns that it adds up hold whole numbers."""
+    domains = (query.schema[name] for name in query.columns)
+    return not any(isinstance(domain, RealDomain) for domain in domains)
+
+
+def _numbers_in(expression: Expression) -> list[Fraction]:
+    """The numbers that a value is made of: coefficients and constants."""
+    match expression:
+        case Clip(operand):
+            return _numbers_in(operand)
+        case Linear(constant, terms):
+            return [constant, *(coefficient for coefficient, _ in terms)]
+        case UnitDecisionList(rules, otherwise):
+            return [
+                one for value in (*(value for _, value in rules), otherwise) for one in _numbers_in(value)
+            ]
+        case Number(value):
+            return [value]
+    return []
 
 
 def encoded(query: Query, records: Records) -> Integers:
@@ -103,7 +140,7 @@ def means_of(query: Query, sums: NDArray[np.float64] | Integers, people: int) ->
         case "bit" | "category":
             return means
         case "unit" | "cube":
-            return means / GRID
+            return means / resolution_of(query)
         case "ball":
             return means / GRID - 1
     return 1 - 2 * means
@@ -111,7 +148,7 @@ def means_of(query: Query, sums: NDArray[np.float64] | Integers, people: int) ->
 
 def unit_of(query: Query) -> float:
     """How much of a query's own value one unit of its encoding is, regardless of sign."""
-    return {"bit": 1.0, "category": 1.0, "parities": 2.0}.get(query.kind, 1 / GRID)
+    return {"bit": 1.0, "category": 1.0, "parities": 2.0}.get(query.kind, 1 / resolution_of(query))
 
 
 def spread_of(query: Query) -> float:

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from localdp.domains import BitDomain, CategoryDomain, RealDomain, Records, Schema
+from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
 from localdp.oracles.exact import ExactOracle
 from localdp.queries.encoded import (
     Query,
@@ -15,6 +15,7 @@ from localdp.queries.encoded import (
     masks_of,
     means_of,
     most_differing,
+    resolution_of,
     unit_of,
 )
 from localdp.queries.statistical import StatisticalQuery
@@ -131,3 +132,31 @@ def test_labelled_parities_come_with_the_empty_set_first_and_the_label_in_all_of
     a = 1 - 2.0 * records.column("a")
     values = ExactOracle(records).answer_vectors([query])[0].values
     assert values[:2] == pytest.approx([signs.mean(), (signs * a).mean()])
+
+
+WHOLE = Schema(
+    {"stay": IntegerDomain(0, 61), "age": IntegerDomain(0, 120), "a": BitDomain(), "x": RealDomain(0, 1)}
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "resolution"),
+    [
+        ("clip(stay/61)", 61 * 1074),
+        ("clip(1/3*stay - 1/7)", 21 * 3120),
+        ("clip(stay/61 - age/120)", 61 * 120 * 8),
+        ("if a then 1/3 else clip(stay/61)", 183 * 358),
+        ("clip(stay/65537)", 1 << 16),  # finer than the grid
+        ("clip(stay/61 + x)", 1 << 16),  # not whole
+        ("clip(x)", 1 << 16),
+    ],
+)
+def test_whole_numbers_are_not_rounded(text: str, resolution: int) -> None:
+    query = StatisticalQuery.parse(text, WHOLE)
+    assert resolution_of(query) == encoding_of(query).bound == round(1 / unit_of(query)) == resolution
+    people = 122
+    stays, ages = np.arange(people) % 62, np.arange(people) % 121
+    columns = {"stay": stays, "age": ages, "a": np.arange(people) % 2 == 0, "x": np.full(people, 0.3)}
+    records = Records.from_columns(WHOLE, columns)
+    off = np.abs(encoded(query, records)[:, 0] - query.evaluate(records) * resolution)
+    assert (off.max() < 1e-6) == (resolution != 1 << 16)
