@@ -128,13 +128,8 @@ def test_a_few_random_questions_give_twelve_bits_away_though_many_answers_are_ga
 
 def test_the_table_of_the_worst_garbage_is_that_of_the_documents() -> None:
     margins = [Fraction(50 - percent, 100) for percent in (5, 10, 20, 25, 30)]
-    assert [max(k for k in range(13) if near_zero(k, 1) >= 2 * margin) for margin in margins] == [
-        1,
-        1,
-        3,
-        7,
-        11,
-    ]
+    wrong = [max(k for k in range(13) if near_zero(k, 1) >= 2 * margin) for margin in margins]
+    assert wrong == [1, 1, 5, 7, 11]
 
 
 def test_questions_and_bits_are_multiplied_as_signs() -> None:
