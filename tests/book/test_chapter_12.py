@@ -1,10 +1,15 @@
-"""Chapter 12: the coins of the pan-private density, and the intervals of the counter of Figure 12.1."""
+"""Chapter 12: the coins of the pan-private density, the intervals of the counter of Figure 12.1, and a bound for any."""
 
 import math
 from fractions import Fraction
 from itertools import product
 
 import pytest
+
+from localdp.accounting.epsilon import Epsilon
+from localdp.mechanisms.adder import TrustedCurator
+from localdp.mechanisms.tree_counter import TreeCounter
+from localdp.randomness.hazmat import SeededSource
 
 
 def largest_loss(absent: Fraction, present: Fraction) -> float:
@@ -58,3 +63,13 @@ def test_noise_for_log_t_intervals_is_enough_without_the_root_and_too_little_wit
     # The count after the last step needs the two halves where there is no root, and is the root where there is one.
     halves = [one for one in intervals(levels, root=False) if len(one) == 1 << (levels - 1)]
     assert sorted(step for one in halves for step in one) == list(range(1 << levels))
+
+
+@pytest.mark.parametrize("steps", [1 << 12, 1 << 16, 1 << 20])
+def test_a_counter_below_the_bound_of_theorem_12_6_would_have_more_than_all_probability(steps: int) -> None:
+    # T / k streams with k = log2(T) / 4 events each, one after another.  Whoever is less than k / 2 off at every step, with
+    # probability 2/3, tells them apart; any two are 2 k events apart, and epsilon = 1.
+    events = int(math.log2(steps) / 4)
+    assert 2 / 3 * (1 + (steps // events - 1) * math.exp(-2 * events)) > 1
+    counter = TreeCounter(steps, Epsilon.requested(1), TrustedCurator(SeededSource(1)))
+    assert counter.root_mean_square > events / 2

@@ -13,9 +13,9 @@ One round.  The mask is as easy to find as before; what cannot be found is a, wh
 chosen before r is known, so some 2**d people.  Whoever asks about all parities for both, and nothing else, finds neither;
 whoever asks for the mask and guesses a is right half of the time.  So one round does not fail: it lacks the last bit.
 
-Claim.  `MaskedParityLearner` is right when every answer is within tau < 1 / (2 d) of its mean under the distribution: an
-entry of the transform of the first round is a mean of d answers with signs, off by no more than they are, and the second
-round has the larger signal 1/4.
+Claim.  `MaskedParityLearner` is right when every answer is within tau < 1 / (2 d) of its mean under the distribution, so
+d + 1 statistical queries of that tolerance learn the class (Definitions 11.5 and 12.5): an entry of the transform of the
+first round is a mean of d answers with signs, off by no more than they are, and the second has the larger signal 1/4.
 Checked in tests/unit/algorithms/test_parity.py; the numbers in tests/statistical/test_separations.py.
 """
 

@@ -77,6 +77,13 @@ def near_zero(places: int, error: float) -> Fraction:
     return Fraction(sum(ways), 2**places)
 
 
+@pytest.mark.parametrize("places", [1, 4, 9, 100, 401])
+def test_random_signs_seldom_add_up_to_little(places: int) -> None:
+    # Lemma 8.3, with l = 2 alpha for a window from -2 alpha to 2 alpha: exact, and the bound is met to a half.
+    for error in range(1, 12):
+        assert float(near_zero(places, error)) <= (2 * error + 1) / math.sqrt(places)
+
+
 def worst_answers(signs: Bits, bits: Bits, other: Bits, error: float, garbage: int) -> Floats:
     """As near to the other database as the error allows, and its very answers where most is gained by garbage."""
     true, wanted = signed_answers(signs, bits), signed_answers(signs, other)

@@ -9,7 +9,7 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.coordinate_sampling import LARGEST_DIMENSION, CoordinateSampling
-from localdp.randomizers.definition import Values
+from localdp.randomizers.definition import Tally, Values
 from localdp.randomness.enumerating import enumerate_law
 from localdp.randomness.hazmat import SeededSource
 from tests.support.broken_twins import DebiasForgotten, EpsilonDoubled, ItemKept, SeedReused
@@ -80,6 +80,15 @@ def test_the_stated_variance_bounds_the_true_one_and_is_met_when_all_agree() -> 
     truth = [randomizer.variance(x) for x in (0.0, 0.5, 1.0)]
     np.testing.assert_allclose(estimate.variance_empirical * people, truth, rtol=0.02)
     np.testing.assert_allclose(estimate.values, [0, 0.5, 1], atol=4.5 * (truth[1] / people) ** 0.5)
+
+
+def test_where_people_differ_the_stated_variance_is_above_the_true_one_by_how_far() -> None:
+    randomizer, people, values = _sampling("1", 2, 16), 2**60, [(0, 4), (16, 4)]
+    laws = [randomizer.law(first + 17 * second) for first, second in values]  # as digits
+    counts = [int(sum(law[output] for law in laws) * people / 2) for output in range(randomizer.outputs)]
+    estimate = randomizer.estimate(Tally(randomizer, people, np.array(counts)))
+    true = [randomizer.variance(np.array(column) / 16) for column in zip(*values, strict=True)]
+    np.testing.assert_allclose(estimate.variance_empirical * people - true, [0.25, 0.0], atol=1e-9)
 
 
 def test_every_other_contract_holds() -> None:
