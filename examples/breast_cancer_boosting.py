@@ -34,7 +34,7 @@ for model in ("exact", "curator", "shared", "local"):
         oracle_of_records(records, EPSILON, model)
     )
     cost, planned = learner.cost_, learner.plan_.rows[0].standard_error
-    spent = str(cost.rounds), f"{float(cost.epsilon_per_person):.3g}", f"{cost.bytes_moved / 1e6:.1f}"
+    spent = str(cost.rounds), f"{float(cost.epsilon_promised):.3g}", f"{cost.bytes_moved / 1e6:.1f}"
     table.add_row(model, f"{learner.score(others, others.malignant):.3f}", *spent, f"{planned:.2g}")
 Console().print(table)
 print(f"{PEOPLE:,} people drawn with replacement from {known.sum()}; accuracy on {len(others)} others.")

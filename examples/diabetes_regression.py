@@ -31,7 +31,7 @@ table.add_row(
 for model in ("exact", "curator", "shared", "local"):
     learner = LinearRegression().fit(oracle_of_records(records, EPSILON, model))
     cost, shown = learner.cost_, (f"{learner.score(others, others.target):.3f}", f"{learner.coef_[2]:.2f}")
-    table.add_row(model, *shown, str(cost.rounds), str(cost.epsilon_per_person), f"{cost.bytes_moved:,}")
+    table.add_row(model, *shown, str(cost.rounds), str(cost.epsilon_promised), f"{cost.bytes_moved:,}")
 Console().print(table)
 print(f"{PEOPLE:,} people drawn with replacement from {known.sum()} patients; R² on {len(others)} others.")
 print(

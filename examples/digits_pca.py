@@ -30,7 +30,7 @@ table = Table("trust model", "variance explained", "rounds", "epsilon each", "by
 table.add_row("scikit-learn", explained(decomposition.PCA(COMPONENTS).fit(drawn).components_))
 for model in ("exact", "curator", "shared", "local"):
     learner = PCA(COMPONENTS, radius=13.0).fit(oracle_of_records(records, EPSILON, model))
-    cost, spent = learner.cost_, str(learner.cost_.epsilon_per_person)
+    cost, spent = learner.cost_, str(learner.cost_.epsilon_promised)
     table.add_row(model, explained(learner.components_), str(cost.rounds), spent, f"{cost.bytes_moved:,}")
 Console().print(table)
 print(f"{PEOPLE:,} writers drawn with replacement from {len(scans)} scans; {COMPONENTS} components of 8.")

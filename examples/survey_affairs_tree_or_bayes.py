@@ -28,7 +28,7 @@ for model in ("exact", "curator", "shared", "local"):
     learners = [learner.fit(oracle_of_records(records, EPSILON, model)) for learner in (bayes, tree)]
     scores = [f"{learner.score(others, others.affair):.3f}" for learner in learners]
     rounds = " + ".join(str(learner.cost_.rounds) for learner in learners)
-    spent = " + ".join(f"{float(learner.cost_.epsilon_per_person):.3g}" for learner in learners)
+    spent = " + ".join(f"{float(learner.cost_.epsilon_promised):.3g}" for learner in learners)
     moved = sum(learner.cost_.bytes_moved for learner in learners)
     table.add_row(model, *scores, rounds, spent, f"{moved / 1e6:.1f}")
 Console().print(table)

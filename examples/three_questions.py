@@ -30,7 +30,7 @@ with Simulation(dealt(people, 20), budget=EPSILON * 2, servers=2) as running:
     for oracle in oracles:
         answers = oracle.answer(QUESTIONS)
         cells = [f"{answer.value:.4f} ± {answer.standard_error:.4f}" for answer in answers]
-        table.add_row(oracle.claim.model, *cells, str(oracle.cost.epsilon_per_person))
+        table.add_row(oracle.claim.model, *cells, str(oracle.cost.epsilon_promised))
 
 Console().print(table)
 for oracle in oracles:

@@ -30,7 +30,7 @@ table.add_row("scikit-learn", f"{alike:.2f}", f"{plain.inertia_ / PEOPLE:.3f}")
 for model in ("exact", "curator", "shared", "local"):
     learner = KMeans(3, radius=1.3).fit(oracle_of_records(records, EPSILON, model))
     alike, cost = adjusted_rand_score(wines.target, learner.predict(scaled)), learner.cost_
-    spent = str(cost.rounds), str(cost.epsilon_per_person), f"{cost.bytes_moved:,}"
+    spent = str(cost.rounds), str(cost.epsilon_promised), f"{cost.bytes_moved:,}"
     table.add_row(model, f"{alike:.2f}", f"{-learner.score(people):.3f}", *spent)
 Console().print(table)
 print(f"{PEOPLE:,} bottles drawn with replacement from {len(scaled)} wines, each with an owner of its own.")

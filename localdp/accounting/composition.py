@@ -1,6 +1,7 @@
 """Basic and advanced composition (Dwork and Roth, section 3.5) and parallel composition (McSherry 2009).
 
-Theorems 3.14 and 3.16.  Mechanisms that are (epsilon_i, delta_i)-private are together (sum epsilon_i, sum delta_i)-private.
+Theorems 3.14, 3.16 and B.1.  Mechanisms that are (epsilon_i, delta_i)-private are together (sum epsilon_i, sum delta_i)-
+private.
 
 Theorem 3.20.  k-fold adaptive composition of (epsilon, delta)-private mechanisms is (epsilon', k delta + delta')-private,
     epsilon' = sqrt(2 k ln(1 / delta')) epsilon + k epsilon (e^epsilon - 1).

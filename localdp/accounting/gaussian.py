@@ -5,7 +5,7 @@ Balle and Wang (2018), Theorem 8.  Gaussian noise of variance sigma^2 on each en
 
     Phi(D / (2 sigma) - epsilon sigma / D) - e^epsilon Phi(-D / (2 sigma) - epsilon sigma / D) <= delta.
 
-That is less noise than sigma = sqrt(2 ln(1.25 / delta)) D / epsilon (appendix A), which moreover needs epsilon < 1:
+That is less noise than sigma = sqrt(2 ln(1.25 / delta)) D / epsilon (Theorem A.1), which moreover needs epsilon < 1:
 at (1, 1e-6) 4.225 D against 5.299 D.
 
 Claim.  `gaussian_delta` is at least the left side, `gaussian_variance` is a whole variance that satisfies it, and no

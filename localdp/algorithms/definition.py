@@ -123,7 +123,7 @@ class Learner(ABC):
             self._learn(view)
         finally:
             if view.cost.rounds:
-                record_fit(oracle.people, view.cost.epsilon_per_person)
+                record_fit(oracle.people, view.cost.epsilon_promised)
         self.cost_, self.claim_ = view.cost, view.claim
         self._note_features()
         return self

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from localdp.accounting.claim import PrivacyClaim
+from localdp.accounting.epsilon import Epsilon
 from localdp.asking.frames import Columns, arrow_table, html_table, pandas_frame, polars_frame
-from localdp.asking.writing import percent
+from localdp.asking.writing import percent, price
 from localdp.oracles.definition import LEVEL, StatisticalQueryOracle
 from localdp.oracles.models import model_named
 
@@ -30,11 +31,12 @@ class Terms:
     answered: int  # how many of them answered
     level: float  # of every interval by itself
     claim: PrivacyClaim  # what is promised about all that the oracle has answered
+    charged: Epsilon  # what a person's ledger was charged for it, at most
 
     @classmethod
     def of(cls, oracle: StatisticalQueryOracle, answered: int, level: float = LEVEL) -> Terms:
         """The terms after a round of an oracle."""
-        return cls(oracle.people, answered, level, oracle.claim)
+        return cls(oracle.people, answered, level, oracle.claim, oracle.cost.epsilon_charged)
 
 
 class Result(ABC):
@@ -65,9 +67,21 @@ class Result(ABC):
         return self.terms.claim.model
 
     @property
-    def epsilon(self) -> float:
-        """What each person has spent at most, in nats; 0 under the exact model, which spends none."""
+    def epsilon_promised(self) -> float:
+        """What each person has lost at most to those whom the claim names, in nats; 0 under the exact model."""
         return float(self.terms.claim.epsilon or 0)
+
+    @property
+    def epsilon_charged(self) -> float:
+        """What each person's ledger was charged at most, in nats: more than is promised where a shuffler mixes."""
+        return float(self.terms.charged)
+
+    @property
+    def price(self) -> str:
+        """What is promised, and what was charged if that is more."""
+        if self.claim.epsilon is None:
+            return "no privacy"
+        return f"{price(self.epsilon_promised, self.epsilon_charged)} each"
 
     @property
     def claim(self) -> PrivacyClaim:
@@ -78,9 +92,8 @@ class Result(ABC):
     def caption(self) -> str:
         """What it is, about whom, and at which price, in one line."""
         answered = f", of whom {self.answered:,} answered" if self.answered < self.people else ""
-        price = "no privacy" if self.claim.epsilon is None else f"epsilon {self.epsilon:g} each"
         sure = f"intervals at {percent(self.level)}"
-        return f"{self.name}: {self.people:,} people{answered}; {self.model} model, {price}; {sure}"
+        return f"{self.name}: {self.people:,} people{answered}; {self.model} model, {self.price}; {sure}"
 
     @property
     def _colour(self) -> str:
@@ -108,7 +121,8 @@ class Result(ABC):
             "answered": self.answered,
             "level": self.level,
             "model": self.model,
-            "epsilon": self.epsilon,
+            "epsilon_promised": self.epsilon_promised,
+            "epsilon_charged": self.epsilon_charged,
             "privacy": self.claim.statement(),
         }
 

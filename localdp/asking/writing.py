@@ -31,6 +31,12 @@ def exact(value: float, grain: float = 0.0) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
 
 
+def price(promised: float, charged: float) -> str:
+    """An epsilon that is promised, and the one that ledgers were charged where a shuffler makes it more."""
+    more = f" ({charged:.4g} of a ledger)" if charged > promised else ""
+    return f"epsilon {promised:g}{more}"
+
+
 def with_error(value: float, half_width: float, unit: str = "", *, whole: bool = False) -> str:
     """904 ± 8, or 4.83 % ± 0.04 %; without an error the number alone.  What is counted is `whole`."""
     if half_width == 0:

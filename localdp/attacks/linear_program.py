@@ -1,8 +1,9 @@
-"""Reconstruction by linear programming, which survives answers that are plainly wrong (Theorem 8.2; Dwork, McSherry and
+"""Reconstruction by linear programming, which survives answers that are plainly wrong (section 8.3; Dwork, McSherry and
 Talwar 2007).
 
 Find x in [0, 1]^n with the least sum of |A x - y|, and round.  A sum of absolute values cares how many answers are off and
-little by how much: the theorem lets nearly a quarter of them be arbitrary, where least squares is lost.
+little by how much: 0.239 of them may be arbitrary, where least squares is lost.  The notes of chapter 8 tell of it, beside
+the attack of the same paper that stands any share below one half and tries everything (`exhaustive.py`).
 
 Solved by HiGHS, through scipy, which is no dependency of the library: it is imported when it is needed.
 Checked in tests/unit/attacks/test_reconstruction.py.

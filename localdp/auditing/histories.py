@@ -1,5 +1,7 @@
 """An exact audit over several requests, across a change of records: what was lost in all, against what the ledger booked.
 
+These are the two experiments of Definition 3.7, for an adversary whose questions are fixed beforehand.
+
 The audit of one report (exact.py) cannot see what reports tell together.  Here a real `Party` with a real ledger is asked
 in two epochs, once for each of several histories of one person's records, and the joint law of all its answers is
 enumerated (coin_table.py).  The loss is the logarithm of the largest ratio of the probabilities of the same answers under

@@ -1,7 +1,7 @@
 """What one trust model can do and another cannot, as experiments (section 12.1).
 
 - parity: a local learner needs 2**d people, a curator 500;
-- masked parity: two rounds learn what one round cannot;
+- masked parity: two rounds learn mask and constant, one round the mask, and guesses the constant;
 - conjunctions: the error of releasing all conjunctions of three literals, as there are more of them.
 
 Each is a definition: series, parameters, and what is tried there on made-up people.  A trial brings 0 or 1 (whether a
@@ -160,11 +160,16 @@ def masked_parity(people: Iterable[int] = (30_000, 100_000, 200_000), dimension:
     ]
     return Separation(
         "masked-parity",
-        "Masked parity: two rounds succeed, one round fails",
+        "Masked parity: two rounds find it, one round has to guess a bit",
         "people asked in each round",
         f"{_COUNTED} in which mask and constant were found",
         tuple(tried),
-        (f"dimension {dimension}, local model, fresh people in every round",),
+        (
+            f"dimension {dimension}, local model, fresh people in every round",
+            "one round: from all parities, for mask and constant at once",
+            "one round, the constant guessed: half of the people give the mask; the constant is right about half of the "
+            "time, until there are some 2^dimension people",
+        ),
     )
 
 

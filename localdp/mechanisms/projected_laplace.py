@@ -8,9 +8,9 @@ projection at most like k^(1/4), and never beyond the size of the hull: it is ne
 Claim.  Replacing one person's type x by y moves the answers by the L1 distance of the columns x and y, at most the
 `sensitivity`; the noisy answers are epsilon-private, and so is what is made of them (Theorem 12.7, at delta = 0).
 
-Error.  With noise v the nearest point a' to a + v obeys ||a' - a||^2 <= <a' - a, v> <= n max over x, y of <A_x - A_y,
-v>.  Read as that of Gaussian noise of the same variance, the mean of the maximum is at most 2 sd max ||A_x - centre||
-sqrt(2 ln |X|).
+Error (Theorem 12.8, for the mean and not but for a beta).  With noise v the nearest point a' to a + v obeys ||a' - a||^2
+<= <a' - a, v> <= n max over x, y of <A_x - A_y, v>.  Read as that of Gaussian noise of the same variance, the mean of the
+maximum is at most 2 sd max ||A_x - centre|| sqrt(2 ln |X|).
 
 **Deviation** from Algorithm 18: the hull of the columns, not of the columns and their negatives, because no type has
 fewer than no people; the whole L1 sensitivity at delta = 0, and not k uses of sensitivity 1 at delta > 0.

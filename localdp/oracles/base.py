@@ -35,7 +35,7 @@ class ModelOracle:
         """What one of so many queries may cost where they divide epsilon among them."""
         return Epsilon.requested(self._epsilon.divided_by(queries))
 
-    def _as_view(self, whole: Self, rounds: RoundCount) -> Self:
-        """This oracle as a view of another one, in whose cost its rounds count as well."""
-        self._rounds, self._account = rounds, Account(whole._account)
+    def _as_view(self, whole: Self, rounds: RoundCount, *, once: bool = False) -> Self:
+        """This oracle as a view of another one, in whose cost its rounds count as well; `once`: each asks other people."""
+        self._rounds, self._account = rounds, Account(whole._account, once=once)
         return self

@@ -59,7 +59,7 @@ class CuratorOracle(ModelOracle):
     @property
     def claim(self) -> PrivacyClaim:
         """Pure, but the curator sees everything."""
-        return PrivacyClaim.of_curator(self.cost.epsilon_per_person)
+        return PrivacyClaim.of_curator(self.cost.epsilon_promised)
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, each with its share of the round's epsilon in noise."""
@@ -96,7 +96,7 @@ class CuratorOracle(ModelOracle):
         text = "; ".join(query.text for query in queries)
         request = digest(b"curator round", b"%d" % number, text.encode())
         charge_anew(self._ledger, request, self._records, self._epsilon, text)
-        self._account.book(len(queries), self._epsilon, 0)
+        self._account.book(len(queries), self._epsilon, self._epsilon, 0)
 
     def _one(self, query: StatisticalQuery, epsilon: Epsilon) -> Answer:
         resolution = encoding_of(query).bound

@@ -131,21 +131,17 @@ class VectorAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an oracle's answers have cost so far."""
+    """What an oracle's answers have cost so far; epsilons in nats, replace-one neighbours.
+
+    Where a shuffler mixes, a ledger is charged for a single report, as its party cannot see the mixing: more than what is
+    promised against whoever sees the mixed ones.  Elsewhere nobody is charged more than is promised.
+    """
 
     rounds: int = 0
     queries: int = 0
-    epsilon_per_person: Epsilon = Epsilon(0)
+    epsilon_promised: Epsilon = Epsilon(0)  # what a person has lost at most to those whom the claim names
+    epsilon_charged: Epsilon = Epsilon(0)  # what the ledger of a person, or of a row, was charged at most
     bytes_moved: int = 0
-
-    def after_round(self, queries: int, epsilon: Epsilon, bytes_moved: int) -> Cost:
-        """The cost with one more round on top."""
-        return Cost(
-            self.rounds + 1,
-            self.queries + queries,
-            self.epsilon_per_person + epsilon,
-            self.bytes_moved + bytes_moved,
-        )
 
 
 class StatisticalQueryOracle(Protocol):
@@ -194,23 +190,43 @@ class StatisticalQueryOracle(Protocol):
 class Account:
     """What an oracle's rounds have cost; those of a view count in the oracle that it is a view of as well."""
 
-    def __init__(self, parent: Account | None = None) -> None:
+    def __init__(self, parent: Account | None = None, *, once: bool = False) -> None:
+        """`once` says that nobody is asked in two of its rounds: then nobody pays more than the dearest of them costs."""
         self.cost = Cost()
-        self.paid_rounds = 0  # that added to what somebody has paid
+        self.paid_rounds = 0  # that added to what somebody may have lost
         self._parent = parent
+        self._once = once
 
-    def book(self, queries: int, spent: Epsilon, moved: int) -> None:
+    def book(self, queries: int, promised: Epsilon, charged: Epsilon, moved: int) -> None:
         """Count a round, here and above."""
-        self.cost = self.cost.after_round(queries, spent, moved)
-        self.paid_rounds += spent.nanonats > 0
+        before = self.cost
+        self.cost = Cost(
+            before.rounds + 1,
+            before.queries + queries,
+            self._sum(before.epsilon_promised, promised),
+            self._sum(before.epsilon_charged, charged),
+            before.bytes_moved + moved,
+        )
+        self.paid_rounds += before.epsilon_promised < self.cost.epsilon_promised
         if self._parent is not None:
-            self._parent.book(queries, spent, moved)
+            # All rounds of a view are one round of the view that it is a view of, if it is one.
+            since = Cost() if self._parent._once else before
+            promised = _rise(since.epsilon_promised, self.cost.epsilon_promised)
+            charged = _rise(since.epsilon_charged, self.cost.epsilon_charged)
+            self._parent.book(queries, promised, charged, moved)
+
+    def _sum(self, paid: Epsilon, more: Epsilon) -> Epsilon:
+        return max(paid, more) if self._once else paid + more
 
     def carry(self, moved: int) -> None:
         """Count bytes of a round that is booked, here and above."""
         self.cost = replace(self.cost, bytes_moved=self.cost.bytes_moved + moved)
         if self._parent is not None:
             self._parent.carry(moved)
+
+
+def _rise(low: Epsilon, high: Epsilon) -> Epsilon:
+    return Epsilon(high.nanonats - low.nanonats)
 
 
 class RoundCount:

@@ -77,7 +77,7 @@ class ExactOracle(ModelOracle):
 
     def _begin(self, queries: int) -> None:
         self._rounds.begin()
-        self._account.book(queries, Epsilon(0), 0)
+        self._account.book(queries, Epsilon(0), Epsilon(0), 0)
 
     def _one(self, query: StatisticalQuery) -> Answer:
         total, bound = int(encoded_sums(query, self._records)[0]), encoding_of(query).bound

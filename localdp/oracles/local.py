@@ -72,12 +72,11 @@ class LocalOracle(ModelOracle):
         self._seed = b""  # of the partition into rounds
         # Of a view within a round of a view: how many rounds there were, and which one this is.
         self._within = (1, 0)
-        self._parent: LocalOracle | None = None
 
     @property
     def claim(self) -> PrivacyClaim:
         """Pure, and nobody has to be trusted but one's own party."""
-        return PrivacyClaim.of_local(self.cost.epsilon_per_person, by_row=self._reports.by_row)
+        return PrivacyClaim.of_local(self.cost.epsilon_promised, by_row=self._reports.by_row)
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, estimated from one report of each person."""
@@ -120,8 +119,7 @@ class LocalOracle(ModelOracle):
 
         A view of a view takes one of its rounds, and divides the people of that round.
         """
-        view = self._copied()._as_view(self, RoundCount(rounds))
-        view._parent = self
+        view = self._copied()._as_view(self, RoundCount(rounds), once=True)
         if self._rounds.total is None:
             view._seed = uniform_bytes(self._source, SEED_BYTES)
         else:
@@ -156,18 +154,14 @@ class LocalOracle(ModelOracle):
                 request = Request.fresh(slot.text, slot.randomizer, self._source)
                 asked.append((slot, tally_of(self._reports, request, group)))
         finally:  # who answered has paid, also where the round broke off
-            self._account.book(queries, self._unpaid(), self._reports.bytes_moved - before)
+            moved = self._reports.bytes_moved - before
+            self._account.book(queries, self._epsilon, self._charge(slots), moved)
         return asked
 
-    def _unpaid(self) -> Epsilon:
-        """What a round adds to the most that anybody has paid: of a view's fresh people nobody pays twice."""
-        return Epsilon(0) if self._paid() else self._epsilon
-
-    def _paid(self) -> bool:
-        """Whether this round's epsilon is counted already, here or in the view that this is a round of."""
-        if self._rounds.total is None:
-            return False
-        return self.cost.rounds > 0 or (self._parent is not None and self._parent._paid())
+    def _charge(self, slots: Sequence[Slot]) -> Epsilon:
+        """What a ledger is charged for a round at most: for one of its slots, or where everybody answers them for all."""
+        each = [slot.randomizer.epsilon for slot in slots]
+        return max(each) if self._divide == "people" else sum(each, Epsilon(0))
 
     def _group(self, seed: bytes, number: int, part: int, parts: int) -> Cohort:
         """Who is asked a slot of a round.

@@ -180,7 +180,7 @@ class SharedOracle(ModelOracle):
     def claim(self) -> PrivacyClaim:
         """Computational, and dependent on the servers as the plan says."""
         against, honest = promise(self._plan, len(self._servers.servers))
-        trust, spent = f"{honest} {_LIES[self._tier]}", self.cost.epsilon_per_person
+        trust, spent = f"{honest} {_LIES[self._tier]}", self.cost.epsilon_promised
         return PrivacyClaim.of_shares(spent, against, trust, by_row=self._servers.by_row)
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
@@ -261,7 +261,7 @@ class SharedOracle(ModelOracle):
         begun.open()
         self._rounds.begin()
         # Whoever contributes pays, wherever it breaks off.
-        self._account.book(len(queries), self._epsilon, 0)
+        self._account.book(len(queries), self._epsilon, self._epsilon, 0)
         return begun
 
     def _collection(self, query: Query, epsilon: Epsilon) -> Collection:

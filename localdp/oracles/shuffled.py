@@ -10,7 +10,8 @@ A person hides among the others' reports as long as the aggregator does not know
 hide nobody, and are subtracted, as many of them as the shuffler's promise names (`promise.py`); or else it is assumed that
 there are none, and the claim says so.
 
-What a person's ledger is charged is eps0: the party cannot see that anybody mixes.
+What a person's ledger is charged is eps0: the party cannot see that anybody mixes.  So a cost has both: `epsilon_promised`
+is epsilon, `epsilon_charged` is eps0.
 
 Checked in tests/unit/oracles/test_shuffled.py and tests/contract/test_vector_queries.py.
 """
@@ -76,7 +77,7 @@ class ShuffledOracle(LocalOracle):
         """Approximate, and only while the shuffler is honest."""
         return PrivacyClaim(
             self.model,
-            self.cost.epsilon_per_person,
+            self.cost.epsilon_promised,
             Strength.PURE,
             self._against(),
             f"The shuffler must mix reports and keep to itself who sent them, and {self._discretion()}; against the "

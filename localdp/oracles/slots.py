@@ -56,11 +56,11 @@ class Slot:
         randomizer: Any = self.randomizer
         match randomizer.takes:
             case GridInput(resolution):
-                return float(randomizer.variance(0.5, 0.5 if resolution == 1 else 0.25))
+                return float(randomizer.variance((0, 1) if resolution == 1 else 0.5))
             case BallInput(dimension):
                 return float(randomizer.mean_squared_error() / dimension)
             case CubeInput():
-                return float(randomizer.variance(0.5, 0.25))
+                return float(randomizer.variance(0.5))
             case BitsInput(parities=parities):
                 return float(parities * randomizer.scale**2 - 1)
         return float(randomizer.variance(1 / randomizer.inputs))
@@ -198,7 +198,7 @@ def _vector_randomizer(query: VectorQuery, epsilon: Epsilon, people: int) -> Tal
         case "parities":
             return HadamardMarginals(epsilon, query.bits + query.labelled, query.order, query.labelled)
     whole, one = PrivUnit(epsilon, query.length), CoordinateSampling(epsilon, query.length)
-    return whole if whole.mean_squared_error() / 4 < one.variance(0.5, 0.25) else one
+    return whole if whole.mean_squared_error() / 4 < one.variance(0.5) else one
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""Statistical queries (Definition 12.4): phi from records into [0, 1], checked against a schema.
+"""Statistical queries (Definitions 11.4 and 12.4): phi from records into [0, 1], checked against a schema.
 
 A query of kind "bit" is a condition, with values 0 and 1; one of kind "unit" is a clipped linear form, or a decision
 list of numbers.  The

@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
@@ -27,6 +28,7 @@ from localdp.randomizers.input_kinds import CubeInput, InputKind
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomizers.parts.construction import IntegerReports
 from localdp.randomizers.parts.inputs import require_between, require_own
+from localdp.randomizers.parts.mean_estimates import QuadraticVariance
 from localdp.randomizers.parts.packing import (
     Unsigned,
     unsigned_type,
@@ -115,9 +117,9 @@ class CoordinateSampling(IntegerReports):
         variance = (self.dimension * self._factor**2 - centred**2) / 4 / tally.reports
         return Frequencies(values, tally.reports, variance, variance)
 
-    def variance(self, mean: float, mean_square: float) -> float:
-        """n times the variance of the estimate of a coordinate with these moments, for the empirical target."""
-        return (self.dimension * self._factor**2 - 1) / 4 + mean - mean_square
+    def variance(self, values: ArrayLike) -> float:
+        """n times the variance of the estimate of a coordinate with these values, for the empirical target."""
+        return QuadraticVariance((self.dimension * self._factor**2 - 1) / 4, 1.0, -1.0).over(values)
 
     @property
     def _factor(self) -> float:

@@ -25,7 +25,7 @@ from statistics import NormalDist
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.shuffling import ShuffledAs
@@ -158,8 +158,8 @@ class MeanRandomizer(TalliedRandomizer, Protocol):
         """Unbiased estimate of the mean of input / resolution."""
         ...
 
-    def variance(self, mean: float, mean_square: float) -> float:
-        """Variance of one debiased report about its person's value, averaged over people with these moments."""
+    def variance(self, values: ArrayLike) -> float:
+        """Variance of one debiased report about its person's value, averaged over people with these values."""
         ...
 
 

@@ -21,6 +21,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.randomizers.definition import DrawCost, Estimate, Reports, Tally, Values
@@ -121,10 +122,10 @@ class HybridRandomizer(OnGrid, IntegerReports):
         count = tally.reports
         return self._variance().estimate(float(first / count), float(second / count), count)
 
-    def variance(self, mean: float, mean_square: float) -> float:
-        """Variance of a debiased report about its person's value, averaged over people with these moments."""
-        return self._variance().average(mean, mean_square)
+    def variance(self, values: ArrayLike) -> float:
+        """Variance of a debiased report about its person's value, averaged over people with these values."""
+        return self._variance().over(values)
 
     def _variance(self) -> QuadraticVariance:
-        one_bit = QuadraticVariance(self.bit.variance(0.0, 0.0), 1.0, -1.0)
+        one_bit = QuadraticVariance(self.bit.variance(0.0), 1.0, -1.0)
         return self.piecewise.window.variance().mixed(one_bit, self.branch / WORD_RANGE)

@@ -10,10 +10,12 @@ table.
 memory, so what was cut off at an end has mean c = a / (1 - a) whatever the value: an estimator that counts the end 0 as
 -c and the end R as R + c is the conditional expectation of j + k given the report.  Hence it is unbiased, and its
 variance is below that of the unclamped noise, 2 a / (1 - a)**2, by a / (1 - a)**2 times the probability of an end.  For
-small epsilon that is half of it.
+small epsilon that is half of it.  How many reports lie on the ends is counted, so the variance of an estimate follows from
+its reports without a bias, whatever the values are; from mean and spread of the values it would not.
 
 Claims.
 - Epsilon is exact: the largest ratio is (2**64 - S_1) / S_R at the ends, or that of the weights inside.
+- The variance is exact, of one value and of people who differ.
 - The estimator is unbiased up to the rounding of the tails: by less than (1 + 1 / epsilon) / 2**63.
 Checked exactly in tests/unit/randomizers/test_local_laplace.py, and as a sample in
 tests/statistical/test_mean_randomizers.py.
@@ -31,6 +33,7 @@ from math import sqrt
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
@@ -151,23 +154,26 @@ class LocalDiscreteLaplace(OnGrid, IntegerReports):
         mean = (first + (high - low) * beyond) / reach
         square = (second + low * beyond**2 + high * (2 * reach * beyond + beyond**2)) / reach**2
         inside = min(max(mean, 0.0), 1.0)
-        empirical = self.variance(inside, inside**2)
+        fewest, most = self._on_an_end(0.5), self._on_an_end(0.0)
+        empirical = self._with_ends(min(max(low + high, fewest), most))
         spread = min(max(square - mean**2 - empirical, 0.0), inside - inside**2)
         return Estimate(
             mean, tally.reports, empirical / tally.reports, (empirical + spread) / tally.reports
         )
 
-    def variance(self, mean: float, mean_square: float) -> float:
-        """Variance of a debiased report about its person's value, for people with this mean: an upper bound.
+    def variance(self, values: ArrayLike) -> float:
+        """Variance of a debiased report about its person's value, averaged over people with these values."""
+        return self._with_ends(self._on_an_end(values))
 
-        It is exact when all people have the same value.  The variance is concave in the value, so by Jensen's
-        inequality its average is largest then; the second moment does not enter.
-        """
-        rate = float(self.requested)
-        ends = (math.exp(-rate * mean) + math.exp(-rate * (1 - mean))) / (
-            1 + math.exp(-rate / self.resolution)
-        )
-        return self._beyond * (1 + self._beyond) * (2 - ends) / self.resolution**2
+    def _on_an_end(self, values: ArrayLike) -> float:
+        """How often a report lies on an end of the grid, (a**j + a**(R - j)) / (1 + a), averaged over people."""
+        rate, each = float(self.requested), np.asarray(values, dtype=np.float64)
+        ends = np.exp(-rate * each) + np.exp(-rate * (1 - each))
+        return float(ends.mean()) / (1 + math.exp(-rate / self.resolution))
+
+    def _with_ends(self, often: float) -> float:
+        """The variance of a debiased report, where so many of the reports lie on an end."""
+        return self._beyond * (1 + self._beyond) * (2 - often) / self.resolution**2
 
     @property
     def _beyond(self) -> float:

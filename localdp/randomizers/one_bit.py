@@ -18,13 +18,14 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.shuffling import ShuffledAs
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.definition import DrawCost, Estimate, Reports, Tally, Values
 from localdp.randomizers.parts.construction import OnGrid
+from localdp.randomizers.parts.mean_estimates import QuadraticVariance
 from localdp.randomizers.parts.thresholds import keep_threshold
 from localdp.randomness.source import WORD_RANGE, Bits, RandomSource
 
@@ -111,13 +112,13 @@ class OneBitRandomizer(OnGrid):
         flipped, gap, share = self.flip / WORD_RANGE, self._gap, int(tally.sums[0]) / tally.reports
         population = share * (1 - share) / gap**2 / tally.reports
         # On a grid the spread of the values themselves is not observable, so the bound for both targets is the same.
-        empirical = self.variance(0.0, 0.0) / tally.reports if self.resolution == 1 else population
+        empirical = self.variance(0.0) / tally.reports if self.resolution == 1 else population
         return Estimate((share - flipped) / gap, tally.reports, empirical, population)
 
-    def variance(self, mean: float, mean_square: float) -> float:
-        """Variance of a debiased report about its person's value, averaged over people with these moments."""
+    def variance(self, values: ArrayLike) -> float:
+        """Variance of a debiased report about its person's value, averaged over people with these values."""
         flipped = self.flip / WORD_RANGE
-        return flipped * (1 - flipped) / self._gap**2 + mean - mean_square
+        return QuadraticVariance(flipped * (1 - flipped) / self._gap**2, 1.0, -1.0).over(values)
 
     @property
     def _gap(self) -> float:

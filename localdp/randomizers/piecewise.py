@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
+from numpy.typing import ArrayLike
+
 from localdp.accounting.epsilon import Epsilon
 from localdp.randomizers.definition import DrawCost, Estimate, Reports, Tally
 from localdp.randomizers.parts.construction import OnGrid
@@ -67,6 +69,6 @@ class PiecewiseRandomizer(OnGrid, WindowReports):
         require_own(tally, self)
         return self.window.estimate(tally.sums, tally.reports)
 
-    def variance(self, mean: float, mean_square: float) -> float:
-        """Variance of a debiased report about its person's value, averaged over people with these moments."""
-        return self.window.variance().average(mean, mean_square)
+    def variance(self, values: ArrayLike) -> float:
+        """Variance of a debiased report about its person's value, averaged over people with these values."""
+        return self.window.variance().over(values)

@@ -9,6 +9,7 @@ Checked in tests/unit/parties/command/test_answers.py.
 
 from __future__ import annotations
 
+from localdp.accounting.epsilon import Epsilon
 from localdp.asking.result import Result
 from localdp.asking.scales import scaled
 from localdp.asking.statistic import Statistic
@@ -18,6 +19,7 @@ from localdp.oracles.definition import LEVEL, Answer
 from localdp.queries.expressions import Clip
 from localdp.queries.statistical import StatisticalQuery
 from parties.command.output import print_ok, print_prose, stdout_console
+from parties.durable import Data
 
 
 def surely(value: float, half_width: float, unit: str = "", *, whole: bool = False) -> str:
@@ -55,8 +57,17 @@ def print_statistic(found: Statistic, json: bool) -> None:
     print_price(found)
 
 
+def epsilon_rows(promised: Epsilon, charged: Epsilon) -> list[tuple[str, str]]:
+    """Both epsilons of a cost, as rows of a table."""
+    return [("epsilon promised", str(promised)), ("epsilon charged", str(charged))]
+
+
+def epsilon_data(promised: Epsilon, charged: Epsilon) -> Data:
+    """Both epsilons of a cost, for a machine: what is promised, and what a person's ledger was charged at most."""
+    return {"epsilon_promised": float(promised), "epsilon_charged": float(charged)}
+
+
 def print_price(found: Result) -> None:
     """What it cost, and what was promised."""
-    cost = "no privacy" if found.claim.epsilon is None else f"epsilon {found.epsilon:g} of each"
-    print_prose(stdout_console(), f"{found.people:,} people, {found.model} model, {cost}")
+    print_prose(stdout_console(), f"{found.people:,} people, {found.model} model, {found.price}")
     print_prose(stdout_console(), found.claim.statement())

@@ -24,7 +24,7 @@ def ask(query: QueryArgument, asking: Asking, json: JsonOption = False) -> None:
     from rich.table import Table
 
     from localdp.queries.asked import checked_round
-    from parties.command.answers import answer_rows
+    from parties.command.answers import answer_rows, epsilon_rows
     from parties.command.asking import asked, options_of
     from parties.command.output import print_ok, stdout_console
 
@@ -39,7 +39,8 @@ def ask(query: QueryArgument, asking: Asking, json: JsonOption = False) -> None:
     for row in answer_rows(answer, schema):
         table.add_row(*row)
     table.add_row("trust model", oracle.claim.model)
-    table.add_row("epsilon per person", str(oracle.cost.epsilon_per_person))
+    for row in epsilon_rows(oracle.cost.epsilon_promised, oracle.cost.epsilon_charged):
+        table.add_row(*row)
     console = stdout_console()
     console.print(table)
     console.print(oracle.claim.statement())
@@ -47,10 +48,12 @@ def ask(query: QueryArgument, asking: Asking, json: JsonOption = False) -> None:
 
 def answer_data(answer: Answer, oracle: StatisticalQueryOracle) -> Data:
     """The answer for a machine."""
+    from parties.command.answers import epsilon_data
+
     return {
         **answer.to_data(),
         "model": oracle.claim.model,
-        "epsilon_per_person": float(oracle.cost.epsilon_per_person),
+        **epsilon_data(oracle.cost.epsilon_promised, oracle.cost.epsilon_charged),
         "rounds": oracle.cost.rounds,
         "bytes_moved": oracle.cost.bytes_moved,
         "privacy": oracle.claim.statement(),

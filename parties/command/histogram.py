@@ -69,7 +69,8 @@ def histogram_data(found: Tabulation) -> Data:
         "people": found.people,
         "answered": found.answered,
         "model": found.model,
-        "epsilon_per_person": found.epsilon,
+        "epsilon_promised": found.epsilon_promised,
+        "epsilon_charged": found.epsilon_charged,
         "privacy": found.claim.statement(),
     }
 

@@ -19,9 +19,10 @@ from localdp.algorithms.definition import Learner
 from localdp.algorithms.release.iterative import IterativeConstruction
 from localdp.algorithms.release.marginals import MarginalRelease
 from localdp.algorithms.release.ranges import RangeRelease
-from localdp.asking.writing import number, percent, with_error
+from localdp.asking.writing import number, percent, price, with_error
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import LEVEL, normal_width
+from parties.command.answers import epsilon_data
 from parties.command.output import plain_path, print_ok, print_prose, print_whole, stdout_console
 from parties.durable import Data, write_atomically
 
@@ -69,7 +70,7 @@ def print_learned(name: str, learner: Learner, out: Path | None, json: bool) -> 
         "name": name,
         "parameters": {key: _plain(value) for key, value in learner.get_params().items()},
         "learned": learned(learner),
-        "epsilon_per_person": float(cost.epsilon_per_person),
+        **epsilon_data(cost.epsilon_promised, cost.epsilon_charged),
         "rounds": cost.rounds,
         "bytes_moved": cost.bytes_moved,
         "privacy": learner.claim_.statement(),
@@ -85,7 +86,7 @@ def print_learned(name: str, learner: Learner, out: Path | None, json: bool) -> 
     spent = (
         "nothing"
         if learner.claim_.epsilon is None
-        else f"epsilon {float(cost.epsilon_per_person):g} of each person"
+        else f"{price(float(cost.epsilon_promised), float(cost.epsilon_charged))} of each person"
     )
     rounds = "1 round" if cost.rounds == 1 else f"{cost.rounds} rounds"
     print_prose(console, f"It took {rounds} and cost {spent}.")

@@ -169,8 +169,10 @@ def _asked(rounds: Rounds, query: str, epsilon: Epsilon, quorum: Quorum, seconds
 
 def result_data(result: RoundResult) -> Data:
     """A round's result for a machine."""
+    from parties.command.answers import epsilon_data
     from parties.rounds.partial import ASSUMPTION
 
+    spent = result.tally.randomizer.epsilon  # nobody mixes: what is promised is what is charged
     return {
         "round": result.round_id,
         **result.answer.to_data(),
@@ -178,7 +180,7 @@ def result_data(result: RoundResult) -> Data:
         "asked": asdict(result.asked),
         "answered": asdict(result.answered),
         "missing": {why: asdict(count) for why, count in result.missing.items()},
-        "epsilon_per_person": float(result.tally.randomizer.epsilon),
+        **epsilon_data(spent, spent),
         "assumption": None if result.complete else ASSUMPTION,
     }
 
@@ -186,7 +188,7 @@ def result_data(result: RoundResult) -> Data:
 def _print(result: RoundResult, schema: Schema) -> None:
     from rich.table import Table
 
-    from parties.command.answers import answer_rows, surely
+    from parties.command.answers import answer_rows, epsilon_rows, surely
     from parties.rounds.partial import ASSUMPTION
     from parties.rounds.plan import in_words
 
@@ -198,7 +200,8 @@ def _print(result: RoundResult, schema: Schema) -> None:
     table.add_row("of those who answered", f"{told} of {some.people:,}")
     table.add_row("parties", f"{result.answered.parties:,} of {result.asked.parties:,} answered")
     table.add_row("missing", in_words(result.missing) or "nobody")
-    table.add_row("epsilon per person", str(result.tally.randomizer.epsilon))
+    for row in epsilon_rows(result.tally.randomizer.epsilon, result.tally.randomizer.epsilon):
+        table.add_row(*row)
     console = stdout_console()
     console.print(table)
     if not result.complete:

@@ -28,7 +28,8 @@ from parties.experiments.definition import Experiment
 FORMAT = 1
 _PACKAGES = ("localdp", "numpy", "cryptography", "pyarrow", "scikit-learn", "statsmodels")
 _IDENTITY = ("model", "epsilon", "people", "dimension", "seed", "trial")
-_ALWAYS = (*_IDENTITY, "refused", "rounds", "queries", "epsilon_spent", "bytes_moved", "reports")
+_EPSILONS = ("epsilon_promised", "epsilon_charged")
+_ALWAYS = (*_IDENTITY, "refused", "rounds", "queries", *_EPSILONS, "bytes_moved", "reports")
 _TEXTS = {"model", "refused"}
 _WHOLE = {"people", "dimension", "seed", "trial", "rounds", "queries", "bytes_moved", "reports"}
 _FAULTS = ("parties_refusing", "people_unreachable", "people_late", "people_cheating", "reports_rejected")

@@ -162,7 +162,8 @@ def _explained(
 def _answered(told: Measured) -> Row:
     row: Row = {name: _finite(value) for name, value in told.measures.items()}
     row |= {"rounds": told.cost.rounds, "queries": told.cost.queries, "bytes_moved": told.cost.bytes_moved}
-    return row | {"epsilon_spent": float(told.cost.epsilon_per_person), "reports": told.reports}
+    row |= {"epsilon_promised": float(told.cost.epsilon_promised), "reports": told.reports}
+    return row | {"epsilon_charged": float(told.cost.epsilon_charged)}
 
 
 def _predicted(work: SweepWork, cell: Cell, people: _Population) -> float | None:

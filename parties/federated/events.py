@@ -26,7 +26,7 @@ class Event:
     reports: int = 0  # that it sent, or that the round has
     reason: str = ""  # why a round failed: budget_exhausted, unreachable, ...
     missing: Mapping[str, int] = field(default_factory=dict)  # people who did not answer, by reason
-    epsilon: float | None = None  # what the round cost each person, in nats
+    epsilon: float | None = None  # what is promised about the round, of each person, in nats
     value: float | None = None  # what was released, of a round of one number
     standard_error: float | None = None
     half_width: float | None = None  # of the interval at 95 %

@@ -206,7 +206,7 @@ class WatchedOracle(OracleAround):
     ) -> list[AnyAnswer]:
         event = Event("round started", self.model, _texts(queries), self.people, epsilon=self.epsilon)
         self.events.tell(event)
-        spent = self.cost.epsilon_per_person
+        spent = self.cost.epsilon_promised
         try:
             answers = ask(queries)
         except (LocalDpError, KeyboardInterrupt) as error:
@@ -223,7 +223,7 @@ class WatchedOracle(OracleAround):
             started,
             kind="round ended",
             reports=sum(answer.reports for answer in answers),
-            epsilon=round(float(self.cost.epsilon_per_person) - spent, 9),
+            epsilon=round(float(self.cost.epsilon_promised) - spent, 9),
             value=None if number is None else number.value,
             standard_error=None if number is None else number.standard_error,
             half_width=None if number is None else number.half_width(),

@@ -12,6 +12,7 @@ from parties.report.story import Table, TableRow
 from parties.report.wording import MISSING
 
 MOST_ROWS = 2000
+_EPSILONS = ("epsilon promised", "epsilon charged")  # against whom the claim names; of a person's ledger
 
 
 def refusals(cells: Iterable[Data], pools: Mapping[Spot, Pool], plan: Told) -> Table | None:
@@ -84,7 +85,7 @@ def _by_model(pools: Mapping[Spot, Pool], column: str) -> Iterator[tuple[str, li
 
 def costs(pools: Mapping[Spot, Pool]) -> Table:
     """What one trial costs, from the cheapest to the dearest place of the sweep."""
-    columns = ("trust model", "rounds", "queries", "epsilon per person", "bytes moved", "bytes per person")
+    columns = ("trust model", "rounds", "queries", *_EPSILONS, "bytes moved", "bytes per person")
     rows = []
     for model in dict.fromkeys(spot.model for spot in pools):
         some = [(spot, pool) for spot, pool in pools.items() if spot.model == model]
@@ -93,7 +94,7 @@ def costs(pools: Mapping[Spot, Pool]) -> Table:
                 model,
                 *(
                     _range(some, _column(name))
-                    for name in ("rounds", "queries", "epsilon_spent", "bytes_moved")
+                    for name in ("rounds", "queries", "epsilon_promised", "epsilon_charged", "bytes_moved")
                 ),
                 _range(some, _bytes_per_person),
             )

@@ -62,7 +62,7 @@ def story_of_comparison(source: str, data: Data) -> Story:
         promises=tuple(promise_of([claim], "for one count") for claim in data["privacy"]),
         about_promises=_ONE_COUNT,
         costs=Table(
-            ("trust model", "rounds", "queries", "epsilon per person"), tuple(spent), note="Of one count."
+            ("trust model", "rounds", "queries", "epsilon promised"), tuple(spent), note="Of one count."
         ),
         cells=_all_numbers(panel),
         notes=(*_WHY, *map(str, data["notes"])),

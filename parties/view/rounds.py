@@ -39,7 +39,7 @@ class Note:
     reports: int = 0  # that it has
     parties: int = 0  # that answered
     asked: int = 0  # parties; 0: not known
-    epsilon: float | None = None  # what it cost each person, in nats
+    epsilon: float | None = None  # what is promised about it, of each person, in nats
     value: float | None = None
     standard_error: float | None = None
     half_width: float | None = None  # of the interval at 95 %

@@ -6,8 +6,7 @@
 A cell's running estimate is the mean of what its trials measured so far, plus or minus the standard error of that mean:
 the sample deviation over the square root of the trials, or what the answer itself says of one trial.  Beside it stands
 the root of the mean square error, against the one that was predicted.  What is left of a budget is the file's, less what
-a trial has spent; under the shuffled model a person's ledger is charged for a single report, which rows do not tell, so
-nothing is said there.
+a person's ledger was charged in a trial: under the shuffled model for a single report, which is more than is promised.
 
 Claim.  Blocks may come in any order, and the view is that of all rows at once but for rounding.
 Checked in tests/unit/parties/view/test_view_sweep.py.
@@ -20,7 +19,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from localdp.oracles.models import model_named
 from parties.experiments.cells import Block, BlockResult, Cell, Row, cells_of
 from parties.experiments.definition import Experiment
 
@@ -60,7 +58,7 @@ class CellView:
     touched: int = 0  # when a block of it ended last: the number of blocks of the run by then
     refused: Mapping[str, int] = field(default_factory=dict)  # trials, by reason
     missing: float = 0.0  # people who did not answer, over all answered trials
-    spent: float = 0.0  # the most that a person has spent in a trial
+    charged: float = 0.0  # the most that a person's ledger was charged in a trial
     measure: str | None = None
     estimate: Mean = Mean()
     claimed: float | None = None  # standard error of the latest answer, in its own words
@@ -116,7 +114,7 @@ class CellView:
             self,
             done=self.done + 1,
             missing=self.missing + (row.get("people_unreachable") or 0) + (row.get("people_late") or 0),
-            spent=max(self.spent, row.get("epsilon_spent") or 0.0),
+            charged=max(self.charged, row.get("epsilon_charged") or 0.0),
             measure=self.measure or measure,
             estimate=self.estimate if measure is None else self.estimate.with_(float(row[measure])),
             claimed=row.get("standard_error", self.claimed),
@@ -187,10 +185,8 @@ class SweepView:
         )
 
     def left(self, cell: CellView) -> float | None:
-        """What a person has left after a trial; None: there is no limit, or it is not known."""
-        if self.budget is None or model_named(cell.cell.model).needs_mixer:
-            return None
-        return max(0.0, self.budget - cell.spent)
+        """What a person has left after a trial; None: there is no limit."""
+        return None if self.budget is None else max(0.0, self.budget - cell.charged)
 
     def shown(self, most: int) -> list[CellView]:
         """The cells to look at, in order: all that fit, or those touched last and the one that comes next."""

@@ -161,7 +161,7 @@ def test_an_algorithm_runs_on_every_oracle_and_says_what_it_cost(name: str, orac
     assert learned(algorithm)
     assert algorithm.cost_.rounds == counting.counts.rounds >= 1
     assert algorithm.cost_.rounds <= sum(counting.counts.rounds_announced)
-    assert algorithm.cost_.epsilon_per_person <= ONE
+    assert algorithm.cost_.epsilon_promised <= ONE
     assert algorithm.claim_.statement()
     assert str(algorithm.plan_)
 

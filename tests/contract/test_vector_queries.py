@@ -113,7 +113,7 @@ def test_a_view_of_three_rounds_costs_what_one_round_costs(make: Make) -> None:
     for _ in range(3):
         view.answer_vectors(["region", "ball(0.01*age)"])
     assert view.cost.rounds == 3
-    assert ONE.nanonats - 3 <= view.cost.epsilon_per_person.nanonats <= ONE.nanonats or (
+    assert ONE.nanonats - 3 <= view.cost.epsilon_promised.nanonats <= ONE.nanonats or (
         view.claim.epsilon is None
     )
     with pytest.raises(BudgetExhausted):

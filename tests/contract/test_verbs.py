@@ -45,7 +45,7 @@ def test_a_verb_answers_with_its_terms(people: Federation, verb: str, model: Mod
     ) as few:
         found, truth = ask(few, 2 if MODELS[model].spends else None, model), ask(people, None, "exact")
     assert (found.people, found.answered, found.model) == (PEOPLE, PEOPLE, model)
-    assert (found.epsilon > 0) == MODELS[model].spends
+    assert (found.epsilon_promised > 0) == MODELS[model].spends
     assert str(found) and found.to_dict()["privacy"] == found.claim.statement()
     assert _near(found, truth, VERBS[verb][1])
 

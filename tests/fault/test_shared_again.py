@@ -87,7 +87,7 @@ def test_a_server_that_is_killed_before_the_release_costs_nobody_a_second_time(
                 oracle.answer(["smoker"])
             helper.start()
             assert insisted(oracle) == PEOPLE
-            assert oracle.cost.rounds == 1 and oracle.cost.epsilon_per_person == HALF
+            assert oracle.cost.rounds == 1 and oracle.cost.epsilon_promised == HALF
         with closing(Interrupted(parties, peers, SECONDS, patience=PATIENT)) as patient:
             oracle = SharedOracle(patient, HALF, KeystreamSource.from_system())
             patient.helper, patient.back = helper, threading.Thread(target=helper.start)

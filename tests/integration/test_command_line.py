@@ -166,5 +166,5 @@ def test_up_does_not_write_over_a_file_that_is_something_else(tmp_path: Path) ->
 def test_an_answer_for_people_goes_to_standard_output_and_nothing_else_does(tmp_path: Path) -> None:
     result = localdp(tmp_path, "ask", "smoker", "--people", "100", "--parties", "2")
     assert result.returncode == 0
-    assert "epsilon per person" in result.stdout
+    assert "epsilon promised" in result.stdout and "epsilon charged" in result.stdout
     assert "\x1b" not in result.stdout + result.stderr

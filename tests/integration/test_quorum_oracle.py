@@ -26,7 +26,7 @@ def test_with_everybody_there_a_quorum_changes_no_bit() -> None:
             oracle = federation.oracle("local", 1, **options)
             numbers, vector = oracle.answer(QUERIES), oracle.answer_vectors(["cells(region)"])[0]
             left = federation.budgets().remaining
-            told.append((numbers, vector.values.tolist(), oracle.cost.epsilon_per_person, left))
+            told.append((numbers, vector.values.tolist(), oracle.cost.epsilon_promised, left))
     assert told[0] == told[1]
 
 

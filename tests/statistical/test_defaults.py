@@ -97,7 +97,7 @@ def test_nobody_spends_more_than_epsilon_over_all_rounds() -> None:
     records, _, _ = people("isotropic", 0, number=False)
     oracle = oracle_of_records(records, ONE, "local")
     learner = LogisticRegression().fit(oracle)
-    assert oracle.cost.epsilon_per_person == learner.cost_.epsilon_per_person == Epsilon.requested(ONE)
+    assert oracle.cost.epsilon_promised == learner.cost_.epsilon_promised == Epsilon.requested(ONE)
     with pytest.raises(BudgetExhausted):  # every ledger is at its end: nobody was left out of the account
         oracle.answer(["target"])
 

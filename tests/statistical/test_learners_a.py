@@ -80,7 +80,7 @@ class Trial:
         for seed in seeds:
             learner = self.learner().set_params(check_signal=epsilon == ONE)
             learner.fit(local_oracle(bit_records(*self.task(seed)), seed, epsilon))
-            assert learner.cost_.epsilon_per_person == epsilon
+            assert learner.cost_.epsilon_promised == epsilon
             scores.append(self._accuracy(learner, seed))
         return float(np.mean(scores))
 

@@ -1,8 +1,10 @@
 """Parity with a curator: the exponential mechanism over all 2**d hypotheses (Theorem 3.11; section 11.1).
 
-The score of a parity is the number of examples that it labels rightly; replacing one example moves every score by at most
-1.  With n examples the true parity leads by about n / 2, and the exponential mechanism misses the largest score by about
-(2 / epsilon) ln 2**d: a few hundred people suffice, where local reports need 2**d.
+People are labelled examples (Definition 11.1), and the score of a parity is the number that it labels rightly: n times one
+less its error (Definition 11.2).  So it is a PAC learner (Definitions 11.3 and 12.7), of this class alone, and agnostic.
+Replacing one example moves every score by at most 1.  With n examples the true parity leads by about n / 2, and the
+exponential mechanism misses the largest score by about (2 / epsilon) ln 2**d: a few hundred people suffice, where local
+reports need 2**d.
 
 Claim.  Epsilon-private, by `ExponentialMechanism`, whose law is exact.
 Checked in tests/unit/algorithms/test_parity.py; the numbers in tests/statistical/test_separations.py.

@@ -1,4 +1,4 @@
-"""Masked parity: two rounds succeed where one round fails (Kasiviswanathan et al. 2008, section 5).
+"""Masked parity: two rounds find what one round finds half of (Kasiviswanathan et al. 2008, section 5).
 
 A concept c_{r,a} on (x, i, b), with x in {0, 1}**d, i in 0 .. d - 1 and a bit b, all uniform:
 
@@ -7,13 +7,15 @@ A concept c_{r,a} on (x, i, b), with x in {0, 1}**d, i in 0 .. d - 1 and a bit b
 
 Two rounds.  The first asks for the mean of the label's sign at every i: from b = 1 it is (-1)**r_i / 2 and from b = 0 it
 averages out, as all queries about a parity do.  The signal is 1 / (2 d) against a noise of C / sqrt(n), by the parities of
-the bits of i.  The second asks one question about a, which knows r.  Whoever must ask at once has to ask about all 2**d
-parities, and fails as with an ordinary parity: the mask can still be had in one round, and the constant guessed, which is
-right half of the time.
+the bits of i.  The second asks one question about a, which knows r.
 
-Claim.  `MaskedParityLearner` is right when every answer is within tau < 1 / (2 d) of its mean under the distribution: an
-entry of the transform of the first round is a mean of d answers with signs, off by no more than they are, and the second
-round has the larger signal 1/4.
+One round.  The mask is as easy to find as before; what cannot be found is a, which takes a query about one of 2**d parities
+chosen before r is known, so some 2**d people.  Whoever asks about all parities for both, and nothing else, finds neither;
+whoever asks for the mask and guesses a is right half of the time.  So one round does not fail: it lacks the last bit.
+
+Claim.  `MaskedParityLearner` is right when every answer is within tau < 1 / (2 d) of its mean under the distribution, so
+d + 1 statistical queries of that tolerance learn the class (Definitions 11.5 and 12.5): an entry of the transform of the
+first round is a mean of d answers with signs, off by no more than they are, and the second has the larger signal 1/4.
 Checked in tests/unit/algorithms/test_parity.py; the numbers in tests/statistical/test_separations.py.
 """
 
@@ -90,7 +92,7 @@ class OneRoundMaskedParityLearner(MaskedParityLearner):
 
 
 class GuessingMaskedParityLearner(OneRoundMaskedParityLearner):
-    """The best of one round: half of the people give the mask, the other half hardly more than a guess of the constant."""
+    """One round for both: half of the people give the mask, the other half hardly more than a guess of the constant."""
 
     def _learn(self, oracle: StatisticalQueryOracle) -> None:
         queries = [

@@ -205,7 +205,7 @@ class IterativeConstruction(Learner):
         self._require_signal(self.alpha, 8 * self.plan_.rows[0].standard_error, "an alpha")
         side = curator.begin(universe, rows, self.distinguisher, budget)
         self._finish(universe, rows, construct(side, rows, self.update, self.alpha, budget.rounds))
-        self.cost_ = Cost(budget.rounds, 2 * budget.rounds, curator.epsilon)
+        self.cost_ = Cost(budget.rounds, 2 * budget.rounds, curator.epsilon, curator.epsilon)
         self.claim_ = curator.claim
         return self
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from localdp.randomizers.definition import Estimate, Values
 from localdp.randomness.source import Integers
@@ -38,6 +39,11 @@ class QuadraticVariance:
     def average(self, mean: float, mean_square: float) -> float:
         """The average of v over people whose values have these moments."""
         return self.constant + self.linear * mean + self.square * mean_square
+
+    def over(self, values: ArrayLike) -> float:
+        """The average of v over people with these values; a single one is everybody's."""
+        each = np.asarray(values, dtype=np.float64)
+        return self.average(float(each.mean()), float((each * each).mean()))
 
     def mixed(self, other: QuadraticVariance, weight: float) -> QuadraticVariance:
         """The variance when this one applies with probability `weight`, else the other; both unbiased."""

@@ -17,11 +17,12 @@ from localdp.errors import InvalidParameter
 from localdp.oracles.definition import Answer, GridNoise, VectorAnswer, normal_width
 from localdp.sharing.summed_noise import SummedNoise
 
-TERMS = Terms(18_710, 18_710, 0.95, PrivacyClaim.of_curator(Epsilon.requested(0.5)))
+HALF = Epsilon.requested(0.5)
+TERMS = Terms(18_710, 18_710, 0.95, PrivacyClaim.of_curator(HALF), HALF)
 
 
 def statistic(value: float = 904.0, form: Form = Form.COUNT, answered: int = 18_710) -> Statistic:
-    terms = Terms(18_710, answered, 0.95, TERMS.claim)
+    terms = Terms(18_710, answered, 0.95, TERMS.claim, HALF)
     return Statistic("count of smoker", value, value - 8, value + 8, terms, form, 0.0, 18_710.0)
 
 
@@ -55,7 +56,7 @@ def test_a_share_a_mean_and_a_place_have_their_own_form() -> None:
 def test_a_statistic_is_a_number_with_its_terms() -> None:
     found = statistic()
     assert float(found) == 904
-    assert (found.half_width, found.model, found.epsilon, found.level) == (8, "curator", 0.5, 0.95)
+    assert (found.half_width, found.model, found.epsilon_promised, found.level) == (8, "curator", 0.5, 0.95)
     assert "curator" in found.claim.statement()
 
 
@@ -64,7 +65,7 @@ def test_every_result_turns_into_frames_json_and_html(result: Statistic | Tabula
     rows = len(result) if isinstance(result, Tabulation) else 1
     assert result.to_pandas().shape[0] == result.to_polars().height == result.to_arrow().num_rows == rows
     told = json.loads(json.dumps(result.to_dict()))
-    assert (told["people"], told["epsilon"], told["model"]) == (18_710, 0.5, "curator")
+    assert (told["people"], told["epsilon_promised"], told["model"]) == (18_710, 0.5, "curator")
     assert "<table>" in result._repr_html_() and "18,710 people" in result._repr_html_()
 
 

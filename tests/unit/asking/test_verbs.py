@@ -139,5 +139,5 @@ def test_frequencies_that_noise_would_drown_are_refused_before_anybody_is_asked(
     oracle = oracle_of_records(records(), 0.1, "local")
     with pytest.raises(SignalTooWeak, match="bins=5"):
         verbs.histogram(oracle, "age")
-    assert oracle.cost.epsilon_per_person == Epsilon(0)
+    assert oracle.cost.epsilon_promised == Epsilon(0)
     assert len(verbs.histogram(oracle, "age", check_signal=False)) == 101

@@ -40,7 +40,7 @@ def test_private_oracles_spend_what_they_are_told_and_hide_the_bits(oracle_of: O
     bits, subsets = random_bits(64, source), random_subsets(128, 64, source)
     oracle = oracle_of(named_people(bits), Epsilon.requested(1), source)
     asked_sums(oracle, subsets, ROUNDS)
-    assert oracle.cost.epsilon_per_person == Epsilon.requested(1) * ROUNDS
+    assert oracle.cost.epsilon_promised == Epsilon.requested(1) * ROUNDS
 
 
 def test_a_curator_with_an_enormous_epsilon_gives_everything_away() -> None:

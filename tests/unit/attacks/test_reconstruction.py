@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 import sys
+from fractions import Fraction
 from itertools import product
+from math import comb
 
 import numpy as np
 import pytest
 
-from localdp.attacks.exhaustive import all_sums, consistent, distances
+from localdp.attacks.exhaustive import (
+    all_sums,
+    consistent,
+    distances,
+    most_outvoting,
+    outvoting,
+    signed_answers,
+)
 from localdp.attacks.hadamard import hadamard, most_wrong, signed_sums
 from localdp.attacks.least_squares import expected_fraction, least_squares
 from localdp.attacks.linear_program import linear_program, require_solver
@@ -20,8 +29,11 @@ from localdp.experiments.attack_reconstruction import (
     gaussian,
     hadamard_trial,
     least_squares_trial,
+    outvoted_trial,
 )
+from localdp.randomizers.definition import Floats
 from localdp.randomness.hazmat import SeededSource
+from localdp.randomness.source import Bits
 
 
 def test_exact_sums_give_every_bit_away() -> None:
@@ -57,6 +69,79 @@ def test_the_bound_of_trying_everything_is_not_vacuous() -> None:
     other[:2] = True
     answers = (all_sums(bits) + all_sums(other)) / 2
     assert distances(consistent(answers, 1), bits).max() >= 2
+
+
+def near_zero(places: int, error: float) -> Fraction:
+    """How many of all questions a candidate that is wrong in so many places agrees on within twice the error."""
+    ways = [comb(places, plus) for plus in range(places + 1) if abs(2 * (2 * plus - places)) <= 2 * error]
+    return Fraction(sum(ways), 2**places)
+
+
+@pytest.mark.parametrize("places", [1, 4, 9, 100, 401])
+def test_random_signs_seldom_add_up_to_little(places: int) -> None:
+    # Lemma 8.3, with l = 2 alpha for a window from -2 alpha to 2 alpha: exact, and the bound is met to a half.
+    for error in range(1, 12):
+        assert float(near_zero(places, error)) <= (2 * error + 1) / math.sqrt(places)
+
+
+def worst_answers(signs: Bits, bits: Bits, other: Bits, error: float, garbage: int) -> Floats:
+    """As near to the other database as the error allows, and its very answers where most is gained by garbage."""
+    true, wanted = signed_answers(signs, bits), signed_answers(signs, other)
+    answers = np.clip(wanted, true - error, true + error)
+    lies = np.argsort(-np.abs(wanted - true), kind="stable")[:garbage]
+    answers[lies] = wanted[lies]
+    return answers
+
+
+@pytest.mark.parametrize("error", [0, 1, 2])
+@pytest.mark.parametrize("garbage", [0, 1, 3, 6, 7])  # sixteenths of all answers
+def test_what_outvotes_the_worst_garbage_agrees_with_the_truth_on_twice_the_margin(
+    garbage: int, error: int
+) -> None:
+    # Theorem 8.2 with all 2^8 questions, so that nothing is left to chance; against garbage in favour of one who is wrong
+    # in so many places.
+    margin, bits = Fraction(8 - garbage, 16), np.zeros(8, np.bool_)
+    signs = np.array(list(product([False, True], repeat=8)))
+    for places in range(9):
+        other = np.arange(8) < places
+        answers = worst_answers(signs, bits, other, error, garbage * len(signs) // 16)
+        apart = distances(outvoting(signs, answers, error, float(margin)), bits)
+        assert 0 in apart  # garbage below one half never rules the truth out
+        assert all(near_zero(int(distance), error) >= 2 * margin for distance in apart)
+        assert (places in apart) == (near_zero(places, error) >= 2 * margin)  # and the bound is met
+        if error:
+            assert apart.max() <= most_outvoting(error, float(margin))
+
+
+def test_more_garbage_than_half_makes_a_false_database_win() -> None:
+    signs, bits = np.array(list(product([False, True], repeat=8))), np.zeros(8, np.bool_)
+    answers = worst_answers(signs, bits, ~bits, 1, 9 * len(signs) // 16)
+    assert distances(outvoting(signs, answers, 1, 1 / 16), bits).tolist() == [8]
+
+
+def test_exact_answers_do_not_rule_out_two_wrong_places_where_a_quarter_is_garbage() -> None:
+    # Theorem 8.2 is for errors above 0: with alpha = 0 it would promise every bit.
+    signs, bits = np.array(list(product([False, True], repeat=8))), np.zeros(8, np.bool_)
+    answers = worst_answers(signs, bits, np.arange(8) < 2, 0, len(signs) // 4)
+    assert set(distances(outvoting(signs, answers, 0, 0.25), bits)) == {0, 2}
+    assert most_outvoting(0, 0.25) == 0
+
+
+@pytest.mark.parametrize("share", [0.2, 0.3, 0.45])
+def test_a_few_random_questions_give_twelve_bits_away_though_many_answers_are_garbage(share: float) -> None:
+    # 4 n questions with answers within 1, and garbage that is uniform among possible answers.
+    assert [outvoted_trial(12, 48, share, SeededSource(seed)) for seed in range(20)] == [0] * 20
+
+
+def test_the_table_of_the_worst_garbage_is_that_of_the_documents() -> None:
+    margins = [Fraction(50 - percent, 100) for percent in (5, 10, 20, 25, 30)]
+    wrong = [max(k for k in range(13) if near_zero(k, 1) >= 2 * margin) for margin in margins]
+    assert wrong == [1, 1, 5, 7, 11]
+
+
+def test_questions_and_bits_are_multiplied_as_signs() -> None:
+    signs, bits = np.array([[True, False, True], [False, False, False]]), np.array([True, True, False])
+    assert signed_answers(signs, bits).tolist() == [1 - 1 - 1, -1 - 1 + 1]
 
 
 def test_every_sum_is_listed_under_the_number_of_its_subset() -> None:
@@ -136,6 +221,9 @@ def test_what_makes_no_sense_is_refused() -> None:
         lambda: expected_fraction(10, 10, 1.0),
         lambda: consistent(np.zeros(3), 1),
         lambda: all_sums(np.zeros(13, np.bool_)),
+        lambda: outvoting(np.ones((3, 13), np.bool_), np.zeros(3), 1, 0.1),
+        lambda: outvoting(np.ones((3, 2), np.bool_), np.zeros(2), 1, 0.1),
+        lambda: outvoting(np.ones((3, 2), np.bool_), np.zeros(3), 1, 0.0),
         lambda: hadamard(np.zeros(3)),
         lambda: recovered(np.zeros(2, np.bool_), np.zeros(3, np.bool_)),
     ):

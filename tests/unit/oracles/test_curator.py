@@ -43,8 +43,8 @@ def test_what_views_ask_counts_in_the_curator_that_they_are_views_of() -> None:
             inner.answer(["smoker"])
         with pytest.raises(BudgetExhausted):
             view.answer(["smoker"])
-    assert 2 * ONE.nanonats - 8 <= oracle.cost.epsilon_per_person.nanonats <= 2 * ONE.nanonats
-    assert oracle.claim.epsilon == oracle.cost.epsilon_per_person
+    assert 2 * ONE.nanonats - 8 <= oracle.cost.epsilon_promised.nanonats <= 2 * ONE.nanonats
+    assert oracle.claim.epsilon == oracle.cost.epsilon_promised
 
 
 def test_the_queries_of_a_round_share_its_epsilon() -> None:

@@ -32,7 +32,7 @@ def test_rounds_of_a_view_ask_everybody_once_whatever_the_number_of_queries() ->
     view.answer(["smoker", "age > 40"])
     view.answer_vectors(["region", "vector(smoker, age > 40)", "ball(0.01*age)"])
     assert set(spent(reports)) == {ONE.nanonats}
-    assert view.cost.epsilon_per_person == ONE
+    assert view.cost.epsilon_promised == view.cost.epsilon_charged == ONE
     with pytest.raises(BudgetExhausted):
         view.answer(["smoker"])
 
@@ -43,7 +43,7 @@ def test_without_rounds_everybody_is_asked_each_time() -> None:
     oracle.answer(["smoker"])
     oracle.answer(["smoker", "age > 40"])
     assert set(spent(reports)) == {2 * ONE.nanonats}
-    assert oracle.cost.epsilon_per_person == ONE * 2
+    assert oracle.cost.epsilon_promised == oracle.cost.epsilon_charged == ONE * 2
 
 
 def test_queries_may_divide_epsilon_where_that_is_asked_for() -> None:
@@ -124,7 +124,7 @@ def test_what_views_ask_counts_in_the_oracle_that_they_are_views_of() -> None:
         view = oracle.in_rounds(2)
         view.answer(["smoker"])
         view.answer(["smoker"])
-    assert oracle.claim.epsilon == oracle.cost.epsilon_per_person == ONE * 3
+    assert oracle.claim.epsilon == oracle.cost.epsilon_promised == ONE * 3
     assert oracle.cost.rounds == 6
     assert set(spent(reports)) == {3 * ONE.nanonats}
 

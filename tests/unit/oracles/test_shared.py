@@ -101,7 +101,7 @@ def test_a_batch_that_cannot_be_full_is_refused_before_anybody_is_asked(cohort: 
         with pytest.raises(TooFewReports):
             view.answer_vectors(["region"])
     assert not any(party.ledger.spent().any() for party in some)
-    assert oracle.cost.epsilon_per_person.nanonats == 0
+    assert oracle.cost.epsilon_promised.nanonats == 0
 
 
 class Lying(InProcessShareServers):

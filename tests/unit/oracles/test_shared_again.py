@@ -99,7 +99,7 @@ def test_a_round_that_broke_off_goes_on_to_the_same_answer_and_is_paid_for_once(
     oracle = oracle_on(servers)
     with pytest.raises(type(failure)):
         oracle.answer(TWO_QUERIES)
-    assert oracle.cost.epsilon_per_person == ONE  # somebody may have paid
+    assert oracle.cost.epsilon_promised == ONE  # somebody may have paid
     assert (oracle.answer(TWO_QUERIES), oracle.cost) == straight(TWO_QUERIES)
     assert spent(servers.parties) == {ONE.nanonats}
     assert len(set(servers.opened)) == len(TWO_QUERIES)

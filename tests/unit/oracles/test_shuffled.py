@@ -8,6 +8,7 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.shuffling import Shuffled, largest_local
+from localdp.asking import verbs
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, TooFewReports
 from localdp.oracles.exact import ExactOracle
@@ -67,6 +68,41 @@ def test_the_claim_says_who_must_be_honest_and_adds_up_deltas() -> None:
         ONE,
         Fraction(1, 10**6),
     )  # other people in every round
+
+
+def charged(mixer: Shuffler) -> set[int]:
+    """What people's ledgers say, in nanonats."""
+    assert isinstance(mixer.behind, InProcessLROracle)
+    return {int(spent) for party in mixer.behind.parties for spent in party.ledger.spent()}
+
+
+def test_what_is_promised_and_what_a_ledger_is_charged_have_two_names() -> None:
+    mixer = shuffler()
+    asked = ShuffledOracle(mixer, ONE, KEYRING.source("shuffled", "two names"))
+    asked.answer(["smoker"])
+    assert asked.cost.epsilon_promised == asked.claim.epsilon == ONE
+    assert charged(mixer) == {asked.cost.epsilon_charged.nanonats}
+    assert float(asked.cost.epsilon_charged) == pytest.approx(5.01, abs=0.01)  # docs/shuffling.md
+    told = verbs.count(asked, "smoker")
+    assert (told.epsilon_promised, told.epsilon_charged) == (2.0, float(asked.cost.epsilon_charged))
+    assert "epsilon 2 (10.03 of a ledger) each" in told.caption
+    assert charged(mixer) == {asked.cost.epsilon_charged.nanonats}
+
+
+def test_of_a_view_the_dearest_round_is_what_a_ledger_was_charged_at_most() -> None:
+    mixer = shuffler()
+    whole = ShuffledOracle(mixer, ONE, KEYRING.source("shuffled", "dearest"))
+    view = whole.in_rounds(2)
+    view.answer_vectors(["region"])  # any randomizer: a smaller epsilon than that of one bit
+    first = view.cost.epsilon_charged
+    within = view.in_rounds(1)
+    within.answer(["smoker"])
+    assert (
+        ONE < first < within.cost.epsilon_charged == view.cost.epsilon_charged == whole.cost.epsilon_charged
+    )
+    assert within.cost.epsilon_promised == view.cost.epsilon_promised == whole.cost.epsilon_promised == ONE
+    assert charged(mixer) == {first.nanonats, within.cost.epsilon_charged.nanonats}
+    assert within.claim.epsilon == ONE  # what it asked is promised, though the view had paid before
 
 
 def test_more_queries_mean_fewer_people_to_hide_among() -> None:

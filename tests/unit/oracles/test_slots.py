@@ -57,7 +57,7 @@ def test_a_joint_slot_is_never_worse_than_separate_ones() -> None:
         for count in range(2, 11):
             asked = numbers(*(f'letter == "{letter}"' for letter in LETTERS[:count]))
             slots = number_slots(asked, epsilon, 1000)
-            bit = OneBitRandomizer(epsilon, 1).variance(0.5, 0.5)
+            bit = OneBitRandomizer(epsilon, 1).variance((0, 1))
             joint = slots[0].variance if len(slots) == 1 else bit * count
             assert joint <= bit * count + 0.25 * (count - 1)
 

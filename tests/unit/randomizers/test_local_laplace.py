@@ -9,6 +9,7 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
+from localdp.randomizers.definition import Tally
 from localdp.randomizers.local_laplace import LARGEST_RESOLUTION, LocalDiscreteLaplace
 from localdp.randomness.discrete_laplace import DiscreteLaplace
 from localdp.randomness.enclosures import exp_enclosure
@@ -77,24 +78,59 @@ def test_on_the_coarsest_grid_it_is_randomized_response() -> None:
 def test_clamping_takes_variance_away_and_halves_it_for_a_small_epsilon(epsilon: str) -> None:
     randomizer = _laplace(epsilon, 1 << 10)
     unclamped = DiscreteLaplace(randomizer.requested.exact / 1024).variance() / 1024**2
-    assert all(randomizer.variance(x, x * x) < unclamped for x in (0.0, 0.3, 0.5, 1.0))
+    assert all(randomizer.variance(x) < unclamped for x in (0.0, 0.3, 0.5, 1.0))
     if epsilon == "0.1":
-        assert randomizer.variance(0.5, 0.25) == pytest.approx(unclamped / 2, rel=0.06)
+        assert randomizer.variance(0.5) == pytest.approx(unclamped / 2, rel=0.06)
 
 
-def test_the_stated_variance_bounds_that_of_people_who_differ() -> None:
+PEOPLE_WHO_DIFFER = [(0, 0, 0, 1), (0, 16), (3, 3, 9, 12, 16), tuple(range(17))]
+
+
+@pytest.mark.parametrize("values", PEOPLE_WHO_DIFFER)
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
+def test_the_variance_of_people_who_differ_is_exactly_the_average_of_theirs(
+    epsilon: str, values: tuple[int, ...]
+) -> None:
+    randomizer = _laplace(epsilon, 16)
+    single = [randomizer.estimate(randomizer.tally(np.array([point]))).value for point in range(17)]
+    exact = np.mean(
+        [
+            sum(float(mass) * (single[int(str(point))] - value / 16) ** 2 for point, mass in law.items())
+            for value, law in ((value, randomizer.law(value)) for value in values)
+        ]
+    )
+    assert randomizer.variance(np.array(values) / 16) == pytest.approx(exact, rel=1e-9)
+
+
+def test_people_at_both_ends_have_an_eighth_less_variance_than_their_mean_says() -> None:
+    # What was stated for them once, the variance at their mean, is an upper bound: the variance is concave.
     randomizer = _laplace("2", 64)
-    apart = (randomizer.variance(0.0, 0.0) + randomizer.variance(1.0, 1.0)) / 2
-    assert apart < randomizer.variance(0.5, 0.5)
+    assert randomizer.variance((0, 1)) == pytest.approx(randomizer.variance(0.5) * 0.8752, rel=1e-4)
+
+
+@pytest.mark.parametrize("values", PEOPLE_WHO_DIFFER)
+def test_the_stated_variance_of_an_estimate_is_right_on_average(values: tuple[int, ...]) -> None:
+    # It is linear in how many reports lie on an end, so its mean over all reports is that at the mean number.
+    randomizer, people = _laplace("1", 16), 10**12
+    laws = [randomizer.law(value) for value in values]
+    masses = [sum(law[point] for law in laws) / len(laws) for point in range(17)]
+    moments = [sum(masses[point] * point**power for point in range(17)) for power in (1, 2)]
+    sums = np.array([round(part * people) for part in (masses[0], masses[16], *moments)])
+    estimate = randomizer.estimate(Tally(randomizer, people, sums))
+    shares = np.array(values) / 16
+    assert estimate.value == pytest.approx(shares.mean(), abs=1e-9)
+    assert estimate.variance_empirical * people == pytest.approx(randomizer.variance(shares), rel=1e-8)
+    sampling = (estimate.variance_population - estimate.variance_empirical) * people
+    assert sampling == pytest.approx(shares.var(), abs=1e-8)
 
 
 def test_both_variances_of_an_estimate_follow_from_the_tally() -> None:
     randomizer, people = _laplace("2", 64), 100_000
     values = np.where(np.arange(people) % 2, 64, 0)
     estimate = randomizer.estimate(randomizer.tally(randomizer.randomize(values, SeededSource(3))))
-    true = randomizer.variance(0.0, 0.0) + 0.25
+    true = randomizer.variance((0, 1)) + 0.25
     assert estimate.variance_population * people == pytest.approx(true, rel=0.03)
-    assert estimate.variance_empirical * people == pytest.approx(randomizer.variance(0.5, 0.25), rel=0.01)
+    assert estimate.variance_empirical * people == pytest.approx(randomizer.variance((0, 1)), rel=0.01)
 
 
 @pytest.mark.parametrize("resolution", [1, 5, 1000])

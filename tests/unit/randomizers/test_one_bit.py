@@ -9,6 +9,7 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
+from localdp.randomizers.definition import Tally
 from localdp.randomizers.one_bit import LARGEST_RESOLUTION, OneBitRandomizer, binary_randomized_response
 from localdp.randomness.hazmat import SeededSource
 from tests.support.broken_twins import DebiasForgotten, EpsilonDoubled, ItemKept, NoiseTwice, SeedReused
@@ -77,8 +78,22 @@ def test_the_variance_of_a_count_is_that_of_warner_whatever_the_data() -> None:
     for epsilon in (0.1, 1.0, 4.0):
         randomizer = binary_randomized_response(epsilon)
         warner = exp(epsilon) / (exp(epsilon) - 1) ** 2
-        assert randomizer.variance(0.0, 0.0) == pytest.approx(warner, rel=1e-6)
-        assert randomizer.variance(1.0, 1.0) == pytest.approx(warner, rel=1e-6)
+        assert randomizer.variance(0.0) == pytest.approx(warner, rel=1e-6)
+        assert randomizer.variance(1.0) == pytest.approx(warner, rel=1e-6)
+
+
+@pytest.mark.parametrize("values", [(0, 16), (4, 8, 16), (5, 5)])
+def test_on_a_grid_the_stated_variance_is_above_the_true_one_by_how_far_people_differ(
+    values: tuple[int, ...],
+) -> None:
+    # At the mean number of ones, over all reports of very many people with these values.
+    randomizer, people = OneBitRandomizer(Epsilon.requested(1), 16), 2**60
+    ones = sum(randomizer.law(value)[1] for value in values) / len(values)
+    estimate = randomizer.estimate(Tally(randomizer, people, np.array([int(ones * people)])))
+    shares = np.array(values) / 16
+    assert estimate.variance_empirical * people - randomizer.variance(shares) == pytest.approx(
+        shares.var(), abs=1e-9
+    )
 
 
 def test_both_variances_of_an_estimate_follow_from_the_tally() -> None:
@@ -86,7 +101,7 @@ def test_both_variances_of_an_estimate_follow_from_the_tally() -> None:
     reports = np.arange(1000) < 400
     estimate = randomizer.estimate(randomizer.tally(reports))
     gap = 1 - 2 * randomizer.flip / 2**64
-    assert estimate.variance_empirical == pytest.approx(randomizer.variance(0, 0) / 1000)
+    assert estimate.variance_empirical == pytest.approx(randomizer.variance(0) / 1000)
     assert estimate.variance_population == pytest.approx(0.4 * 0.6 / gap**2 / 1000)
     # The sampling term is what lies between the two.
     sampling = estimate.value * (1 - estimate.value) / 1000

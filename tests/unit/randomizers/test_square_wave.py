@@ -6,6 +6,7 @@ from math import exp
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, MalformedReport
@@ -41,9 +42,9 @@ class MeanOf(BrokenTwin):
         estimate: Estimate = self.sound.estimate_mean(tally)
         return estimate
 
-    def variance(self, mean: float, mean_square: float) -> float:
+    def variance(self, values: ArrayLike) -> float:
         """The variance of its report."""
-        return float(self.sound.window.variance().average(mean, mean_square))
+        return float(self.sound.window.variance().over(values))
 
 
 def _wave(epsilon: str, buckets: int) -> SquareWave:

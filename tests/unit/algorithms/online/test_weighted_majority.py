@@ -123,6 +123,27 @@ def test_actions_and_probabilities_have_the_same_regret_on_average() -> None:
     assert regret(losses, probabilities) == regret_of_actions(losses, actions) == 0.75
 
 
+@pytest.mark.parametrize("beta", [0.5, 0.1, 0.001])
+@pytest.mark.parametrize("rate", ["best", "private"])
+def test_actions_keep_to_theorem_11_4_but_for_beta(rate: str, beta: float) -> None:
+    # Exact: given the losses, rounds are independent, and with losses of 0 and 1 their sum has a law of few points.
+    rounds, experts = 400, 4
+    eta = best_rate(rounds, experts) if rate == "best" else ChosenMajority(rounds, ONE, DELTA, "book").eta
+    losses = worst_losses(rounds, experts)
+    chances = (followed(before(losses), eta) * (losses / RESOLUTION)).sum(axis=1)
+    law = np.ones(1)
+    for chance in chances:
+        law = np.convolve(law, [1 - chance, chance])
+    regrets = (np.arange(rounds + 1) - (losses / RESOLUTION).sum(axis=0).min()) / rounds
+    bound = regret_bound(eta, rounds, experts) + np.sqrt(np.log(experts / beta) / rounds)
+    assert law.sum() == pytest.approx(1) and law @ regrets == pytest.approx(
+        regret(losses, followed(before(losses), eta))
+    )
+    assert law[regrets > bound].sum() <= beta
+    # It is no empty promise: without the last term, and the slack of the first, the rest is passed half of the time.
+    assert law[regrets > law @ regrets].sum() > 0.4
+
+
 @pytest.mark.parametrize(
     "losses",
     [

@@ -85,7 +85,7 @@ def test_it_runs_on_noisy_oracles_and_reports_what_it_cost(trust: Any) -> None:
     assert (
         np.abs(made.answers_ - truth).max() <= 0.2 + 0.03
     )  # those people are another sample of the same law
-    assert made.claim_.model == trust and float(made.cost_.epsilon_per_person) == pytest.approx(1.0)
+    assert made.claim_.model == trust and float(made.cost_.epsilon_promised) == pytest.approx(1.0)
 
 
 def test_nothing_is_asked_when_a_quarter_of_alpha_is_less_than_the_noise() -> None:

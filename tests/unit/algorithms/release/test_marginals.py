@@ -98,7 +98,7 @@ def test_a_release_asks_once_and_says_what_it_cost(trust: Any) -> None:
     release = MarginalRelease(order=2).fit(counting)
     assert (counting.counts.rounds, counting.counts.queries, counting.counts.entries) == (1, 1, 10)
     assert release.cost_.rounds == 1
-    assert float(release.cost_.epsilon_per_person) == (0.0 if trust == "exact" else pytest.approx(1.0))
+    assert float(release.cost_.epsilon_promised) == (0.0 if trust == "exact" else pytest.approx(1.0))
     assert release.claim_.model == trust
     assert release.plan_.rows[0].entries == 10
 

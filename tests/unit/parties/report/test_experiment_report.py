@@ -240,7 +240,8 @@ def test_costs_are_those_of_trials_that_were_answered(results: Results, tmp_path
     assert rows["shared"] == {
         "rounds": "1",
         "queries": "1",
-        "epsilon per person": "0.5 to 1",
+        "epsilon promised": "0.5 to 1",
+        "epsilon charged": "0.5 to 1",
         "bytes moved": "800 to 1,600",
         "bytes per person": "8",
     }

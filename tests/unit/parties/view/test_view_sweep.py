@@ -30,7 +30,7 @@ LARGE = (
 
 
 def answered(value: float, error: float = 0.1, **more: Any) -> dict[str, Any]:
-    return {"estimate": value, "error": error, "standard_error": 0.5, "epsilon_spent": 1.0, **more}
+    return {"estimate": value, "error": error, "standard_error": 0.5, "epsilon_charged": 1.0, **more}
 
 
 def result(*rows: dict[str, Any], predicted: float | None = None) -> BlockResult:
@@ -79,14 +79,17 @@ def test_of_one_trial_the_error_bar_is_that_of_the_answer(tmp_path: Path) -> Non
     assert view.cells[blocks[0].cell].error_bar == 0.5
 
 
-def test_without_a_budget_and_behind_a_shuffler_nothing_is_said_about_what_is_left(tmp_path: Path) -> None:
+def test_without_a_budget_nothing_is_said_about_what_is_left(tmp_path: Path) -> None:
     view, blocks = first_blocks(experiment(tmp_path))
     assert view.left(view.cells[blocks[0].cell]) is None
-    limited, blocks = first_blocks(
-        experiment(tmp_path, SMALL.replace("number = 3", "number = 3\nbudget = 9"))
-    )
-    shuffled = next(cell for cell in limited.cells.values() if cell.cell.model == "shuffled")
-    assert limited.left(shuffled) is None
+
+
+def test_behind_a_shuffler_what_is_left_is_less_by_what_a_ledger_was_charged(tmp_path: Path) -> None:
+    made = experiment(tmp_path, SMALL.replace("number = 3", "number = 3\nbudget = 9"))
+    limited, _ = first_blocks(made)
+    block = next(block for block in blocks_of(made) if block.cell.model == "shuffled")
+    limited = limited.told(block, result(answered(0.25, epsilon_promised=1.0, epsilon_charged=5.5)))
+    assert limited.left(limited.cells[block.cell]) == 3.5
 
 
 def test_the_view_of_a_real_run_is_its_results_whatever_the_order_of_blocks(tmp_path: Path) -> None:
