@@ -45,7 +45,7 @@ ONE = Epsilon.requested(1)
 
 
 def service() -> list[Row]:
-    """Counts through one agent, and the charge behind them."""
+    """Counts through one agent that does not wait for its disk, and the charge behind them, which does."""
     source = KeystreamSource.from_system()
     people = made_up_people(PEOPLE, source)
     with Simulation([people], budget=PLENTY, largest_request=ONE) as running:

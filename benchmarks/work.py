@@ -22,7 +22,7 @@ from benchmarks.work_cases import PEOPLE, SCHEMA, collections, draws, queries, t
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
 from localdp.party.cost import decode_seconds
-from localdp.party.party import Charged, Draw, Party, Request
+from localdp.party.party import Charged, Draw, Party, Request, Shares
 from localdp.queries.parser import _parsed
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
@@ -89,7 +89,7 @@ class Bench:
     def _read(self, message: object) -> object:
         request, cohort = codec.request_from_wire(message)  # type: ignore[arg-type]
         for remembered in (_parsed, StatisticalQuery.parse, VectorQuery.parse):
-            remembered.cache_clear()  # type: ignore[attr-defined]
+            remembered.cache_clear()
         return randomize_plan(request, cohort, SCHEMA, self.limits)
 
     def shared(self) -> Iterator[Line]:
@@ -97,7 +97,7 @@ class Bench:
         for collection in collections():
             plan = share_plan(collection, Cohort(0, 1), 1, SCHEMA, self.limits)
             shares = self.party.shared(collection, Cohort(0, 1))
-            taken = best(lambda shares=shares: self.kept.shares(_new(shares), Cohort(0, 1), ""))
+            taken = best(functools.partial(self._shared, shares, Cohort(0, 1)))
             yield f"1 people, alone: {_named(collection)}", taken, plan.work.of(Cohort(0, 1))
         for collection in collections():
             if collection.tier == "prio3":
@@ -106,11 +106,14 @@ class Bench:
             shares = self.party.shared(collection, Cohort(0, PEOPLE))
             name = _named(collection)
             for part in self._parts(plan):
-                taken = best(lambda shares=shares, part=part: self.kept.shares(_new(shares), part, ""))
+                taken = best(functools.partial(self._shared, shares, part))
                 yield f"{_told(part)}: {name}", taken, plan.work.of(part)
 
     def _reported(self, randomizer: LocalRandomizer, draw: Draw, part: Cohort) -> bytes:
         return self.kept.reports(_new(draw), randomizer, part, "")
+
+    def _shared(self, shares: Shares, part: Cohort) -> object:
+        return self.kept.shares(_new(shares), part, "")
 
     def _parts(self, plan: WorkPlan) -> Iterator[Cohort]:
         yield Cohort(0, 1, plan.cohort.split)

@@ -8,7 +8,7 @@ DIGEST_BYTES = 32
 
 def framed(fields: Iterable[bytes]) -> bytes:
     """The fields, each behind its length in eight big-endian bytes."""
-    return b"".join(len(field).to_bytes(8, "big") + field for field in fields)
+    return b"".join([len(field).to_bytes(8, "big") + field for field in fields])
 
 
 def digest(*fields: bytes) -> bytes:

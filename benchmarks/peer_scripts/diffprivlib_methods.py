@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 from diffprivlib.mechanisms import Binary, Laplace
-from measuring import Method, main
+
+from benchmarks.peer_scripts.measuring import Method, main
 
 INPUTS = 1024
 EPSILON = 1.0

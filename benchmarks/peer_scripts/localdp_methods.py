@@ -7,11 +7,12 @@ compared.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from measuring import Method, main
 
+from benchmarks.peer_scripts.measuring import Method, main
 from localdp.accounting.epsilon import Epsilon
 from localdp.estimation.consistency import norm_mul
 from localdp.randomizers.hadamard import HadamardResponse
@@ -39,8 +40,9 @@ def _frequencies(randomizer: Any) -> Method:
     )
 
 
-def _clipped(method: Method) -> Method:
+def _clipped(made: Callable[[], Method]) -> Method:
     """In one step, as the peer's aggregators do it, so that both are warmed up as a whole."""
+    method = made()
     return method._replace(
         server=lambda reports: norm_mul(method.decode(method.server(reports))),
         decode=lambda frequencies: frequencies,
@@ -91,7 +93,7 @@ FREQUENCIES: dict[str, Callable[[], Method]] = {
 }
 METHODS: dict[str, Callable[[], Method]] = {
     **FREQUENCIES,
-    **{f"{name}, clipped": lambda made=made: _clipped(made()) for name, made in FREQUENCIES.items()},
+    **{f"{name}, clipped": partial(_clipped, made) for name, made in FREQUENCIES.items()},
     "binary": lambda: _mean(binary_randomized_response(ONE), lambda values: values == 0, 1),
     "Laplace mean": _laplace,
 }

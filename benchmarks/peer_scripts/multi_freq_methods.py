@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from measuring import Method, main
 from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Aggregator_MI, GRR_Client
 from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
 from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Aggregator_MI, SS_Client
 from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
+
+from benchmarks.peer_scripts.measuring import Method, main
 
 INPUTS = 1024
 EPSILON = 1.0

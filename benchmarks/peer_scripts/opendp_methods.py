@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import opendp.prelude as dp
-from measuring import Method, main
+
+from benchmarks.peer_scripts.measuring import Method, main
 
 INPUTS = 1024
 EPSILON = 1.0

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measuring import Method, main
 from pure_ldp.frequency_oracles.direct_encoding import DEClient, DEServer
 from pure_ldp.frequency_oracles.hadamard_response import HadamardResponseClient, HadamardResponseServer
 from pure_ldp.frequency_oracles.local_hashing import LHClient, LHServer
 from pure_ldp.frequency_oracles.rappor import RAPPORClient, RAPPORServer
 from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
+
+from benchmarks.peer_scripts.measuring import Method, main
 
 INPUTS = 1024
 EPSILON = 1

@@ -14,6 +14,7 @@ from typing import Any
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
+from localdp.oracles.definition import LEVEL, normal_width
 
 LARGEST = 1e100
 
@@ -38,6 +39,11 @@ class Point:
             raise InvalidParameter("the numbers of a point are finite, and not beyond all measure")
         if self.error is not None and self.error < 0:
             raise InvalidParameter("a standard error is not negative")
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the interval at 95 % about the value: what stands behind ± and is drawn as a bar."""
+        return None if self.error is None else normal_width(LEVEL) * self.error
 
     @property
     def ratio(self) -> float | None:

@@ -11,7 +11,6 @@ differ.
 Checked in tests/unit/randomness/test_keys.py, against a value computed by hand as well.
 """
 
-import hashlib
 import hmac
 
 from localdp.errors import InvalidParameter
@@ -28,6 +27,5 @@ def derive_key(secret: bytes, *context: bytes) -> bytes:
         raise InvalidParameter(f"a secret needs at least {_SHORTEST_SECRET} bytes")
     # HMAC pads its key with zero bytes, so secrets of different lengths are told apart by hashing the
     # length in.
-    keyed = hmac.new(secret, len(secret).to_bytes(8, "big"), hashlib.sha256)
-    keyed.update(_LABEL + len(context).to_bytes(8, "big") + framed(context))
-    return keyed.digest()
+    length, parts = len(secret).to_bytes(8, "big"), len(context).to_bytes(8, "big")
+    return hmac.digest(secret, length + _LABEL + parts + framed(context), "sha256")

@@ -17,7 +17,7 @@ Checked in tests/unit/sharing/test_binding.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from localdp.errors import InvalidParameter
 from localdp.framing import digest
@@ -35,6 +35,8 @@ class Binding:
     witnesses: tuple[bytes, ...]  # what each server signs with, while it remembers
     commitment: bytes  # of the leader, to the key that the servers verify with
     ends: int = MOST_SECONDS  # seconds since 1970: nothing is taken, decided or released from then on
+    # Of all of it; a collection asks for it many times.
+    digest: bytes = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         lengths = {len(key) for key in (*self.keys, *self.witnesses)}
@@ -46,11 +48,8 @@ class Binding:
             raise InvalidParameter("a collection has the leader's commitment to its verification key")
         if not 0 < self.ends <= MOST_SECONDS:
             raise InvalidParameter("a collection ends at some second after 1970")
-
-    @property
-    def digest(self) -> bytes:
-        """Of all of it."""
-        return digest(digest(*self.keys), digest(*self.witnesses), self.commitment, b"%d" % self.ends)
+        named = digest(digest(*self.keys), digest(*self.witnesses), self.commitment, b"%d" % self.ends)
+        object.__setattr__(self, "digest", named)
 
 
 def commitment_to(verify_key: bytes) -> bytes:

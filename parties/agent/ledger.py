@@ -87,17 +87,19 @@ class SqliteLedger:
         party: str = "",
         witness: Witness | None = None,
         write: bool = True,
+        synced: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """`index` is what its numbers stand for, as `parties.agent.people` has written down in the file.
 
-        Without `write` the file is only read: it is neither made, brought to this version, nor charged.
+        Without `write` the file is only read: it is neither made, brought to this version, nor charged.  What is not
+        `synced` outlives the process and not the machine: for simulations.
         """
         self._index, self._clock, self._most_requests = index, clock, most_requests
         self._most_requests_of_caller = most_requests_of_caller
         self._write = write
         self._witness = None if witness is None else Countersigning(witness, party)
-        self._chain, self._mark = Chain(chain_key), MarkFile(mark_path(path), chain_key)
+        self._chain, self._mark = Chain(chain_key), MarkFile(mark_path(path), chain_key, synced=synced)
         requests = Remembered(self._charges_of, remembered_bytes)
         self._accounts = Accounts(people, limit, limit_per_day, requests)
         self._by_day = limit_per_day is not None
@@ -117,6 +119,8 @@ class SqliteLedger:
         undo.callback(Lock(path).release)
         before = identity_of(path)
         self._file = undo.enter_context(open_to_write(path, self._chain, self._mark))
+        if not self._mark.synced:
+            self._file.execute("PRAGMA synchronous = OFF")
         self._resume()
         require_mark(self._file, self._mark)
         self._files = OpenFiles(path, before)

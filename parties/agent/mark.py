@@ -55,8 +55,8 @@ def mark_path(ledger: Path) -> Path:
 class MarkFile:
     """The mark in its file; each call opens it, so that it is always the file at that place."""
 
-    def __init__(self, path: Path, key: bytes) -> None:
-        self._path, self._key = path, derive_key(key, b"ledger mark")
+    def __init__(self, path: Path, key: bytes, *, synced: bool = True) -> None:
+        self._path, self._key, self.synced = path, derive_key(key, b"ledger mark"), synced
 
     def read(self) -> Mark | None:
         """The mark; None if there is no file.  A file without a mark of this key is refused."""
@@ -103,7 +103,8 @@ class MarkFile:
             self._sync(file)
 
     def _sync(self, file: int) -> None:
-        os.fdatasync(file)
+        if self.synced:
+            os.fdatasync(file)
 
     def _slots(self, file: int) -> dict[int, Mark]:
         read = {slot: self._mark_of(os.pread(file, _BODY_BYTES + _MAC_BYTES, slot)) for slot in _SLOTS}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from localdp.domains import Schema
     from localdp.errors import LocalDpError
     from parties.addresses import State
+    from parties.federated.quorum import WatchedQuorum
     from parties.rounds.partial import RoundResult
     from parties.rounds.plan import Quorum
     from parties.rounds.round import Rounds
@@ -62,12 +63,10 @@ def round_command(
     All enrolled parties are asked at once; the answer is from those who answered, and says how many are missing.
     """
     from localdp.accounting.epsilon import Epsilon
-    from localdp.oracles.local import LocalOracle
     from parties.addresses import read_state
     from parties.identity import load_identity
     from parties.rounds.plan import Quorum
     from parties.rounds.round import Rounds
-    from parties.view.journal import round_told
     from parties.view.waiting import waiting
 
     wanted, spent, seconds = (
@@ -77,11 +76,11 @@ def round_command(
     )
     state = read_state(connect)
     with closing(Rounds(journal, load_identity(identity) if identity else None)) as rounds:
-        refused = _enrolled(rounds, state)
-        with round_told(state.events, query, LocalOracle.model, float(spent)) as ended:
-            with _missing_told(rounds), waiting(stderr_console(), "waiting for the parties to answer"):
-                result, schema = _asked(rounds, query, spent, wanted, seconds), rounds.roster.schema
-            ended(**_told(result))
+        refused, schema = _enrolled(rounds, state), rounds.roster.schema
+        oracle = _oracle(rounds, state, spent, wanted, seconds)
+        with _missing_told(rounds), waiting(stderr_console(), "waiting for the parties to answer"):
+            oracle.answer([query])
+        result = oracle.results[-1]
     if json:
         print_ok({**result_data(result), **_by_party(refused, rounds.refusals)})
     else:
@@ -142,29 +141,23 @@ def _by_party(refused: Mapping[str, LocalDpError], missing: Mapping[str, LocalDp
     }
 
 
-def _told(result: RoundResult) -> Data:
-    """What is noted of a round for whoever watches the parties."""
-    from parties.view.journal import released
-
-    return {
-        **released(result.answer),
-        "parties": result.answered.parties,
-        "asked": result.asked.parties,
-        "missing": {why: count.people for why, count in result.missing.items()},
-    }
-
-
-def _asked(rounds: Rounds, query: str, epsilon: Epsilon, quorum: Quorum, seconds: float) -> RoundResult:
-    from localdp.oracles.local import LocalOracle
+def _oracle(
+    rounds: Rounds, state: State, epsilon: Epsilon, quorum: Quorum, seconds: float
+) -> WatchedQuorum:
+    """The parties of the journal as one oracle, whose rounds are told to whoever watches the parties."""
     from localdp.randomness.keystream import KeystreamSource
+    from parties.federated.events import Events
+    from parties.federated.quorum import WatchedQuorum
     from parties.rounds.oracle import QuorumReports
+    from parties.view.journal import journal_rounds
 
     def resuming(round_id: str) -> None:
         stderr_console().print(f"going on with round {round_id}, which was not finished")
 
+    events = Events()
+    journal_rounds(events, state.events, len(rounds.roster.enrolled()))
     reports = QuorumReports(rounds, quorum, seconds, resuming=resuming)
-    LocalOracle(reports, epsilon, KeystreamSource.from_system()).answer([query])
-    return reports.results[-1]
+    return WatchedQuorum(reports, epsilon, KeystreamSource.from_system(), events)
 
 
 def result_data(result: RoundResult) -> Data:

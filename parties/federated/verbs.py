@@ -328,9 +328,24 @@ class Verbs(ABC):
     def plan(
         self,
         queries: Sequence[Asked | AskedVector],
-        model: str,
+        *,
         epsilon: EpsilonLike | None = None,
-        **options: Any,
+        model: ModelName = DEFAULT_MODEL,
+        **options: Unpack[ModelOptions],
     ) -> Plan:
-        """What a round of these queries would yield and cost; nobody is asked."""
+        """What a round of these queries would yield and cost; nobody is asked.
+
+        Parameters
+        ----------
+        queries: those of one round, such as ["smoker", "cells(ward)"].
+        epsilon, model, options: as in `count`.
+
+        Example
+        -------
+        >>> import localdp as ldp
+        >>> with ldp.simulate({"smoker": [True, False] * 50}, {"smoker": {"kind": "bit"}}) as people:
+        ...     planned = people.plan(["smoker"], epsilon=1, model="curator")
+        >>> planned.people
+        100
+        """
         return self.oracle(model, epsilon, **options).plan(queries)

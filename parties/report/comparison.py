@@ -16,7 +16,6 @@ from rich.text import Text
 
 from localdp.experiments.comparison import ORDER, Comparison
 from localdp.experiments.panels import Point
-from localdp.oracles.definition import LEVEL, normal_width
 from localdp.oracles.models import MODELS, models_with
 from parties.report.fitting import print_fitting
 from parties.report.stories import title_of_comparison
@@ -24,7 +23,6 @@ from parties.report.wording import MISSING, number, slope, with_error_bar
 
 _WIDE_COLUMNS = 100
 _BAR_CELLS = 20
-_WIDTH = normal_width(LEVEL)  # standard errors: what stands behind ±
 _SPARE = ("lower bound", "ratio", "predicted")
 
 
@@ -67,7 +65,7 @@ def _cells(point: Point, comparison: Comparison, first: bool, wide: bool, unicod
     cells = [
         Text(point.series if first else "", style=f"bold {style}"),
         Text(f"{point.parameter:,}"),
-        Text(with_error_bar(point.value or 0.0, _WIDTH * (point.error or 0.0), sign), style="bold"),
+        Text(with_error_bar(point.value or 0.0, point.half_width or 0.0, sign), style="bold"),
         Text(number(point.predicted)),
         Text(MISSING if point.ratio is None else f"{point.ratio:.3f}"),
         Text(number(point.bound)),

@@ -224,7 +224,7 @@ def _side_by_side(axes: Any, panel: Panel) -> list[Any]:
 
 def _bars(points: Sequence[Point], logarithmic: bool) -> list[list[float]]:
     """A log axis has no zero: a bar that would reach it ends at a twentieth of the value."""
-    errors = [point.error or 0.0 for point in points]
+    errors = [point.half_width or 0.0 for point in points]
     if not logarithmic:
         return [errors, errors]
     return [[min(e, 0.95 * (p.value or 0.0)) for e, p in zip(errors, points, strict=True)], errors]

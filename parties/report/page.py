@@ -106,7 +106,7 @@ def _caption(panel: Panel) -> str:
     dashed = any(point.predicted is not None for point in panel.points)
     refused = any(point.value is None for point in panel.points)
     told = [
-        "Bars are one standard error." if bars else "",
+        "Bars, and ±, are half of the interval at 95 %." if bars else "",
         f"Dashed: {panel.predicted}." if dashed else "",
         "Where every trial was refused there is no mark." if refused else "",
         "A logarithmic axis has no place for 0." if shows_no_zero(panel) else "",

@@ -24,9 +24,7 @@ _ONE_COUNT = (
     "spends epsilon again each time; the trials repeat it only to measure the error, on made-up data."
 )
 _ONE_TRIAL = "For one trial. Trials repeat it on made-up people, only to measure how often it succeeds."
-_BARS = (
-    "Bars are one standard error of a fraction of so many trials, with one success and one failure added."
-)
+_BARS = "Bars are of a fraction of so many trials, with one success and one failure added."
 _NOTHING = "An attack promises nothing. It shows what answers reveal that are exact, or not noisy enough."
 _WHY = (
     "Why there is a gap: without cryptography each person must add noise on their own. The noises of n people add up to "

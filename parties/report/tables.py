@@ -51,9 +51,9 @@ def _cells(point: Point, columns: list[str]) -> str:
 def _measured(point: Point) -> str:
     if point.value is None:
         return "refused"
-    if point.error is None:
+    if point.half_width is None:
         return data(point.value)
-    shown = with_error_bar(point.value, point.error)
+    shown = with_error_bar(point.value, point.half_width)
     return f'<data value="{point.value!r}" data-standard-error="{point.error!r}">{shown}</data>'
 
 

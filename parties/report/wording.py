@@ -27,16 +27,16 @@ def alike(values: Sequence[float]) -> list[str]:
     return ["0" if value == 0 else f"{value:.3e}" for value in values]
 
 
-def with_error_bar(mean: float, standard_error: float, plus_minus: str = "±") -> str:
-    """The mean to the last digit that the standard error, of two digits, leaves meaningful: 765.6 ± 9.1."""
-    power = _magnitude(mean or standard_error) if standard_error > 0 else 0
-    if 0 < standard_error < 1e-6 and power < -3:  # one exponent for both
-        scaled = with_error_bar(mean / 10.0**power, standard_error / 10.0**power, plus_minus)
+def with_error_bar(mean: float, half_width: float, plus_minus: str = "±") -> str:
+    """The mean to the last digit that half of its interval, of two digits, leaves meaningful: 765.6 ± 9.1."""
+    power = _magnitude(mean or half_width) if half_width > 0 else 0
+    if 0 < half_width < 1e-6 and power < -3:  # one exponent for both
+        scaled = with_error_bar(mean / 10.0**power, half_width / 10.0**power, plus_minus)
         return f"({scaled})e{power:+03d}"
-    if standard_error <= 0 or not 1e-6 <= standard_error < 1e9:
-        return f"{number(mean)} {plus_minus} {number(standard_error)}"
-    decimals = max(0, 1 - _magnitude(standard_error))
-    return f"{mean:,.{decimals}f} {plus_minus} {standard_error:,.{decimals}f}"
+    if half_width <= 0 or not 1e-6 <= half_width < 1e9:
+        return f"{number(mean)} {plus_minus} {number(half_width)}"
+    decimals = max(0, 1 - _magnitude(half_width))
+    return f"{mean:,.{decimals}f} {plus_minus} {half_width:,.{decimals}f}"
 
 
 def slope(value: float | None) -> str:

@@ -20,7 +20,7 @@ from typing import TypeVar
 from localdp.errors import LocalDpError
 from localdp.randomizers.definition import LocalRandomizer, TalliedRandomizer, Tally, tally_packed
 from parties.coordinator import MOST_CALLS
-from parties.repeating import Response
+from parties.receiving import Piece
 from parties.status import reason
 
 _Item = TypeVar("_Item")
@@ -70,7 +70,7 @@ def reason_of(error: LocalDpError) -> str:
     return reason(type(error)).lower()
 
 
-def tallied(randomizer: LocalRandomizer, messages: Iterable[Response]) -> Tally:
+def tallied(randomizer: LocalRandomizer, messages: Iterable[Piece]) -> Tally:
     """The sums over the reports in some messages, each of which is well formed; of nobody's reports they are zero."""
     assert isinstance(randomizer, TalliedRandomizer)
     merged = randomizer.tally(randomizer.unpack(b"", 0))

@@ -87,8 +87,8 @@ class Simulation:
         """One agent for each element of `records`; every person may spend `budget` in total.
 
         With a promise there is a shuffler that keeps it: `mixer` talks to it, `shuffler` says where it is.  With
-        `synced`, share servers wait for the disk as real ones do.  Agents have a process each, or share so many.
-        Those of the numbers in `cheating` send what suits them.  `told` hears what takes long.
+        `synced`, agents and share servers wait for the disk as real ones do.  Agents have a process each, or share
+        so many.  Those of the numbers in `cheating` send what suits them.  `told` hears what takes long.
         """
         if agent_processes is not None and not 1 <= agent_processes <= len(records):
             raise InvalidParameter(f"{len(records)} agents are in 1 to {len(records)} processes")
@@ -169,6 +169,7 @@ class Simulation:
             largest_request_nanonats=self._largest.nanonats,
             share_servers={peer.name: peer.address for peer in self.share_servers},
             cheats=number in self._cheating,
+            synced=self._synced,
         )
 
     def _shuffler(self, promise: Promise) -> ShufflerRole:

@@ -57,6 +57,7 @@ class AgentRole:
     largest_request_nanonats: int
     share_servers: dict[str, str]  # name to address
     cheats: bool = False  # sends what suits it, instead of what its records say
+    synced: bool = False  # a simulation does not outlive its machine
     kind: str = "agent"
 
     @property
@@ -68,7 +69,9 @@ class AgentRole:
         """The party behind the service, with its durable ledger."""
         records = load_records(Path(self.records))
         budget = Epsilon(self.budget_nanonats)
-        ledger = SqliteLedger(Path(self.ledger), records.people, budget, chain_key=self.chain_key)
+        ledger = SqliteLedger(
+            Path(self.ledger), records.people, budget, chain_key=self.chain_key, synced=self.synced
+        )
         policy = Policy(largest_epsilon=Epsilon(self.largest_request_nanonats))
         kind = CheatingParty if self.cheats else Party
         return kind(self.name, records, bytes.fromhex(self.secret), ledger, policy)

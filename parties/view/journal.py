@@ -19,17 +19,10 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
-from localdp.errors import LocalDpError
-from localdp.oracles.definition import Answer
-from parties.durable import Data
 from parties.federated.events import Event, Events
-from parties.status import reason
 from parties.view.rounds import Note, note_of, note_of_event
-from parties.view.words import one_line
 
 LARGEST_BYTES = 4 << 20
 LONGEST_LINE = 16 << 10
@@ -134,35 +127,3 @@ def journal_rounds(events: Events, path: Path | None, parties: int) -> Callable[
     if path is None:
         return lambda: None
     return events.subscribe(NamedRounds(parties, lambda note: append(path, note)))
-
-
-def released(answer: Answer) -> Data:
-    """What a note says of an answer."""
-    return {
-        "people": answer.people,
-        "reports": answer.reports,
-        "value": answer.value,
-        "standard_error": answer.standard_error,
-        "half_width": answer.half_width(),
-    }
-
-
-@contextmanager
-def round_told(path: Path | None, query: str, model: str, epsilon: float) -> Iterator[Callable[..., None]]:
-    """Tells of a round that the body asks, at epsilon nats a person: that it starts, how it ends or why it fails.
-
-    What is yielded is called when the round has ended, with the further fields of the note by name.
-    """
-    if path is None:
-        yield lambda **facts: None
-        return
-    started = Note("round started", _new_name(), model, one_line(query), epsilon=epsilon)
-    append(path, started)
-    try:
-        yield lambda **facts: append(path, replace(started, kind="round ended", **facts))
-    except LocalDpError as error:
-        append(path, replace(started, kind="round failed", reason=reason(type(error)).lower()))
-        raise
-    except KeyboardInterrupt:
-        append(path, replace(started, kind="round failed", reason="interrupted"))
-        raise

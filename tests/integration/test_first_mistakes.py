@@ -14,12 +14,12 @@ Experiments have theirs in tests/integration/test_newcomers.py.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -31,7 +31,7 @@ from localdp.errors import CannotListen
 from parties.command.main import app
 from parties.listening import cannot_listen
 from parties.simulation.launcher import Simulation
-from tests.support.processes import NOBODY, localdp
+from tests.support.processes import localdp, somebody_without_rights
 
 AGENT = """name = "north"
 [data]
@@ -176,14 +176,8 @@ def somebody_else(directory: Path) -> Iterator[None]:
     for parent in (directory, *directory.parents):
         if parent.name.startswith(("pytest-", "popen-", "test_")):
             parent.chmod(0o755)
-    if os.geteuid() != 0:
+    with somebody_without_rights():
         yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 @pytest.mark.parametrize("closed", ["agent.toml", "people.csv"])
@@ -211,6 +205,9 @@ def test_a_ledger_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     assert run("agent", "init", path).exit_code == 0
     (tmp_path / "state").chmod(0o755)
     (tmp_path / "state/secrets.json").chmod(0o644)
+    import_module(
+        "parties.agent.run"
+    )  # while it may: somebody else may have no rights to Python's own modules
     with somebody_else(tmp_path):
         only = told(run("agent", "run", path), 1)
     assert (

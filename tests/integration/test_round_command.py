@@ -21,6 +21,7 @@ from parties.agent.service import SERVICE_NAME, AgentService
 from parties.command.main import app
 from parties.command.round import round_command
 from parties.coordinator import Peer
+from parties.view.journal import JournalReader, make_journal
 from tests.support.federations import ONE, parties_of, party, people
 from tests.support.processes import somebody_without_rights
 from tests.support.rounds import Served, enrolled, nobody
@@ -152,6 +153,25 @@ def test_of_many_parties_a_few_are_named(tmp_path: Path) -> None:
     lines = told.stderr.splitlines()
     assert len(lines) == 6
     assert lines[-1] == "not enrolled: 3 more"
+
+
+def test_whoever_watches_the_parties_is_told_of_the_round(tmp_path: Path) -> None:
+    """Of its end, with who is missing; and of its failure, with the reason."""
+    north, _ = two_parties()
+    watched, state = tmp_path / "rounds.jsonl", tmp_path / "parties.json"
+    make_journal(watched)
+    files = ("--connect", str(state), "--journal", str(tmp_path / "journal"))
+    with enrolled(tmp_path / "own", [north]) as served:
+        peers = (*served.peers, Peer("south", nobody()))
+        write_state(State(peers, (), events=watched, people={"south": 10}), state)
+        for quorum in ("0.6", "1"):
+            CliRunner().invoke(app, ["round", "smoker", *files, "--quorum", quorum, "--epsilon", "0.5"])
+    started, ended, _, failed = JournalReader(watched).notes()
+    assert (started.round, started.epsilon) == (ended.round, 0.5)
+    assert (ended.people, ended.reports, ended.missing) == (30, 20, {"unreachable": 10})
+    assert (ended.parties, ended.asked) == (1, 2)
+    assert ended.value is not None and ended.half_width is not None
+    assert (failed.kind, failed.reason) == ("round failed", "unreachable")
 
 
 @pytest.mark.parametrize("wrong", ["a directory", "not there", "no rights", "no JSON"])

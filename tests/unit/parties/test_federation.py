@@ -66,7 +66,7 @@ def test_parties_can_have_sizes() -> None:
 
 def test_a_plan_asks_nobody() -> None:
     with launched() as federation:
-        plan = federation.plan(["smoker", "age >= 65"], "local", 1)
+        plan = federation.plan(["smoker", "age >= 65"], epsilon=1)
         assert len(plan.rows) == 2
         assert federation.budgets().remaining == {Epsilon.requested(10): 300}
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import grpc
 import pytest
 
 from localdp.errors import MalformedReport
@@ -45,3 +47,42 @@ def test_a_stream_without_end_is_refused_at_its_first_report_too_many() -> None:
     assert [next(stream).reports for _ in range(3)] == [1, 1, 1]
     with pytest.raises(MalformedReport):
         next(stream)
+
+
+class Away(grpc.RpcError):
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.UNAVAILABLE
+
+    def trailing_metadata(self) -> tuple[Any, ...]:
+        return ()
+
+
+def broken_off(again: Message) -> Reception:
+    """Its stream breaks off after the first message, and then begins with another."""
+    streams = [[again, Message(3, b"\3")], [Message(2, b"\1" * 40)]]
+
+    def begin(seconds: float) -> Iterator[Message]:
+        yield from streams.pop()
+        if streams:
+            raise Away
+
+    return Reception(begin, "party north", 1.0, Persistence(Patience(first_pause_seconds=0.001)))
+
+
+def test_after_a_break_what_was_handed_on_is_not_handed_on_again() -> None:
+    handed = list(broken_off(Message(2, b"\1" * 40)).counted(5))
+    assert [(piece.reports, piece.packed) for piece in handed] == [(2, b"\1" * 40), (3, b"\3")]
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        Message(3, b"\1" * 40),
+        Message(2, b"\1" * 39),
+        Message(2, b"\1" * 40 + b"\0"),
+        Message(2, b"\1" * 39 + b"\0"),
+    ],
+)
+def test_after_a_break_other_reports_are_refused(again: Message) -> None:
+    with pytest.raises(MalformedReport, match="answered the same request with other reports"):
+        list(broken_off(again).counted(5))

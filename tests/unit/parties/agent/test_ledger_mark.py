@@ -52,6 +52,19 @@ def test_every_entry_raises_the_mark_with_the_total_of_all_epsilons(path: Path) 
     assert mark_path(path).stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize("synced", [True, False])
+def test_only_a_simulated_ledger_does_not_wait_for_the_disk(
+    synced: bool, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", waited.append)
+    with closing(SqliteLedger(path, PEOPLE, NAT * 9, chain_key=CHAIN_KEY, synced=synced)) as ledger:
+        ledger.charge(charge(1, EVERYBODY))
+        (level,) = ledger._file.execute("PRAGMA synchronous").fetchone()
+        assert (level, bool(waited)) == ((2, True) if synced else (0, False))
+        assert mark_of(path).read() == Mark(*ledger.head, NAT.nanonats)
+
+
 def test_it_is_read_back_and_only_rises(file: MarkFile) -> None:
     for entries in (1, 3, 2, 3, 7):
         file.advance(Mark(entries, LINKS[entries], entries * 2**70))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -36,9 +37,9 @@ def test_running_parties_without_a_shuffler_are_not_asked_for_what_only_a_shuffl
     with loopback() as loop:
         agents = [Peer(one.name, loop.serve(AGENT_SERVICE, AgentService(one, {}))) for one in holders]
         with Federation.connect(addresses(tmp_path / "alone.json", agents)) as federation:
-            for ask in (federation.oracle, lambda *asked: federation.plan(["smoker"], *asked)):
+            for ask in (federation.oracle, partial(federation.plan, ["smoker"])):
                 with pytest.raises(InvalidParameter, match="needs a shuffler, and these parties have none"):
-                    ask("shuffled", 1)
+                    ask(model="shuffled", epsilon=1)
             federation.oracle("local", 1).answer(["smoker"])
         with closing(RemoteParties(agents)) as behind:
             promise = Promise(ONE, minimum_cohort=2)

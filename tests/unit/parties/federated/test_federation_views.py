@@ -119,7 +119,7 @@ def test_events_and_plans_are_told_of_parts_as_well() -> None:
     with launched() as federation:
         federation.events.subscribe(told.append)
         some = federation.of(SOME)
-        assert some.plan(["smoker"], "local", 1).people == 140
+        assert some.plan(["smoker"], epsilon=1).people == 140
         some.oracle("local", 1).answer(["smoker"])
     assert [event.party for event in told if event.kind == "party answered"] == ["party-1", "party-3"]
     assert told[0].people == 140

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from localdp.errors import InvalidParameter
 from localdp.experiments.panels import LARGEST, Panel, Point
+from localdp.oracles.definition import normal_width
 from parties.report.drawing import panel_svg, tick
 
 
@@ -56,6 +59,17 @@ def test_predictions_are_dashed_and_points_have_bars() -> None:
     refused = tuple(Point("local", at, None, 0, None, 1.0 + at) for at in (1, 2, 3))
     assert ">local<" in panel_svg(Panel("", "people", "error", refused), "s")
     assert "stroke-dasharray" not in without and ">predicted<" not in without
+
+
+def test_bars_are_half_of_the_interval_at_95_percent() -> None:
+    """Those of 1 ± 1 and of 3 ± 1 meet at 2."""
+    points = tuple(
+        Point("local", at, value, 3, 1 / normal_width(0.95)) for at, value in ((1, 1.0), (2, 3.0))
+    )
+    assert [point.half_width for point in points] == pytest.approx([1.0, 1.0])
+    _, _, bars = panel_svg(Panel("", "people", "score", points), "s").partition("LineCollection")
+    low, high = re.findall(r"M \S+ (\S+) \nL \S+ (\S+)", bars)[:2]
+    assert low[1] == high[0]
 
 
 def test_a_number_beyond_all_measure_is_no_point() -> None:

@@ -238,7 +238,10 @@ def test_the_numbers_of_the_page_are_those_of_the_json(page: str) -> None:
         assert {one["people"], one["trials"], one["mean_abs_error"], one["predicted"]} <= shown
         assert one["lower_bound"] is None or one["lower_bound"] in shown
         assert one["standard_error"] in reader.standard_errors
-        assert f">{with_error_bar(one['mean_abs_error'], one['standard_error'])}</data>" in page
+        assert (
+            f">{with_error_bar(one['mean_abs_error'], normal_width(0.95) * one['standard_error'])}</data>"
+            in page
+        )
     assert all(f"{model} {slope(fitted)}" in page for model, fitted in data["slopes"].items())
 
 
