@@ -19,6 +19,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from statistics import NormalDist
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -197,6 +198,7 @@ class Account:
     def __init__(self, parent: Account | None = None) -> None:
         self.cost = Cost()
         self.paid_rounds = 0  # that added to what somebody has paid
+        self.delta = Fraction(0)  # chances that a promise of epsilon does not hold, added up
         self._parent = parent
 
     def book(self, queries: int, spent: Epsilon, moved: int) -> None:
@@ -205,6 +207,12 @@ class Account:
         self.paid_rounds += spent.nanonats > 0
         if self._parent is not None:
             self._parent.book(queries, spent, moved)
+
+    def risk(self, delta: Fraction) -> None:
+        """Count a chance that the promise of a round does not hold, here and above."""
+        self.delta += delta
+        if self._parent is not None:
+            self._parent.risk(delta)
 
     def carry(self, moved: int) -> None:
         """Count bytes of a round that is booked, here and above."""
