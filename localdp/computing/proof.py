@@ -29,15 +29,25 @@ from fractions import Fraction
 import numpy as np
 
 from localdp.computing.keyed_streams import SharedStream
-from localdp.computing.proof_code import LANES, ProofCode
+from localdp.computing.proof_code import LANES, NumpyProofCode, ProofCode
 from localdp.computing.transcript import ProductGates, WordGates
+from localdp.sharing.prio3.batch.engine import compiler_is_wanted
 from localdp.sharing.prio3.batch.kernels import Kernel, elements
 from localdp.sharing.prio3.batch.words import Words
-from localdp.sharing.prio3.fields import PrimeField
+from localdp.sharing.prio3.fields import FIELD64, FIELD128, PrimeField
 
 LONGEST_LAST = 256
 _LONG, _CHUNKS_OF_LONG, _CHUNKS = 1 << 14, 8, 32
 _PADS = 2  # on the last level, one of each side
+
+
+def proof_code_for(kernel: Kernel) -> ProofCode:
+    """Compiled code where it is installed, wanted and made for the field."""
+    if kernel.field in (FIELD64, FIELD128) and compiler_is_wanted():
+        from localdp.computing.compiled_proof import CompiledProofCode
+
+        return CompiledProofCode(kernel)
+    return NumpyProofCode(kernel)
 
 
 @dataclass(frozen=True, slots=True)

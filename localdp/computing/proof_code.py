@@ -20,10 +20,8 @@ from typing import Protocol
 
 import numpy as np
 
-from localdp.sharing.prio3.batch.engine import compiler_is_wanted
 from localdp.sharing.prio3.batch.kernels import Kernel, elements, factors, sums_over_reports
 from localdp.sharing.prio3.batch.words import Words
-from localdp.sharing.prio3.fields import FIELD64, FIELD128
 
 LANES = 64
 _OCTETS, _OCTET = 8, 256
@@ -57,15 +55,6 @@ class ProofCode(Protocol):
     def scaled(self, theta: Words, alpha: Words) -> Words:
         """Products, element by element."""
         ...
-
-
-def proof_code_for(kernel: Kernel) -> ProofCode:
-    """Compiled code where it is installed, wanted and made for the field."""
-    if kernel.field in (FIELD64, FIELD128) and compiler_is_wanted():
-        from localdp.computing.compiled_proof import CompiledProofCode
-
-        return CompiledProofCode(kernel)
-    return NumpyProofCode(kernel)
 
 
 def powers(kernel: Kernel, point: int, count: int) -> list[int]:

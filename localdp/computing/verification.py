@@ -17,7 +17,7 @@ verifier folds at, for then the left one's last message would give away a functi
 Claim.  Security with abort against one dishonest server: if a message of a gate was false, no honest server accepts,
 except with probability `error_bound` of each batch, below 2**-53.  A failed check names the two other servers: their
 statements cannot tell a prover that lied from a verifier that did.
-Checked in tests/unit/computing/test_verification.py.
+Checked in tests/unit/computing/test_verification.py and tests/fault/test_cheating_servers.py.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ import numpy as np
 from localdp.computing.dialogue import Dialogue, Exchange, Received, others
 from localdp.computing.gates import elements_in, pack_elements
 from localdp.computing.keyed_streams import KeyedStream, SharedStream
-from localdp.computing.proof import ProofShape, Prover, Verifier, as_integers, constants
-from localdp.computing.proof_code import LANES, ProofCode, proof_code_for
+from localdp.computing.proof import ProofShape, Prover, Verifier, as_integers, constants, proof_code_for
+from localdp.computing.proof_code import LANES, ProofCode
 from localdp.computing.seat import Seat
 from localdp.computing.transcript import ProductGates, WordGates, all_words
 from localdp.framing import DIGEST_BYTES, digest

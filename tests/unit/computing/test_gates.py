@@ -7,7 +7,7 @@ from itertools import product as every
 import numpy as np
 import pytest
 
-from localdp.computing.dialogue import Traffic, outcomes, run_together
+from localdp.computing.dialogue import Dialogue, Traffic, outcomes, run_together
 from localdp.computing.gates import (
     choice,
     conjunction,
@@ -17,11 +17,12 @@ from localdp.computing.gates import (
     reshared,
     to_field,
 )
-from localdp.computing.seat import SharedWords
+from localdp.computing.seat import Seat, SharedWords
 from localdp.errors import ComputationAborted
 from localdp.sharing.field import PRIME
 from localdp.sharing.prio3.batch.field128 import NumpyField128
 from localdp.sharing.prio3.batch.kernels import Kernel, elements
+from localdp.sharing.prio3.batch.words import Words
 from tests.support.computing import (
     FIELD64_KERNEL,
     bit_rows,
@@ -123,7 +124,7 @@ def test_an_opening_in_two_versions_is_refused_and_both_others_are_suspected() -
 def test_what_is_not_verified_is_not_opened() -> None:
     x, y = sharings_of_all_components()
 
-    def hasty(seat):  # type: ignore[no-untyped-def]
+    def hasty(seat: Seat) -> Dialogue[Words]:
         made = yield from conjunction(seat, x[seat.server], y[seat.server])
         return (yield from opened_words(seat, made))
 

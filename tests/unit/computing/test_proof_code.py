@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from localdp.computing.compiled_proof import CompiledProofCode
-from localdp.computing.proof_code import NumpyProofCode, ProofCode, proof_code_for
+from localdp.computing.proof import proof_code_for
+from localdp.computing.proof_code import NumpyProofCode, ProofCode
 from localdp.sharing.prio3.batch.engine import WITHOUT_NUMBA
 from localdp.sharing.prio3.batch.field128 import NumpyField128
 from localdp.sharing.prio3.batch.kernels import Kernel, elements
