@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from localdp.computing.dialogue import SERVERS, Dialogue, Exchange, Received, others
-from localdp.computing.digit_coins import LaplaceCoins
 from localdp.computing.gates import pack_elements
 from localdp.computing.joint_noise import noisy_sums
 from localdp.computing.keyed_streams import NONCE_BYTES, HeldKeys, KeyedAttempt
@@ -29,6 +28,7 @@ from localdp.computing.seat import Seat
 from localdp.computing.verification import verified
 from localdp.errors import ComputationAborted, InvalidParameter
 from localdp.framing import DIGEST_BYTES, digest
+from localdp.sharing.digit_coins import LaplaceCoins
 from localdp.sharing.prio3.batch.kernels import Kernel
 from localdp.sharing.prio3.batch.words import Words
 from localdp.sharing.prio3.fields import PrimeField

@@ -20,9 +20,9 @@ import numpy as np
 
 from localdp.computing.comparing import less_than
 from localdp.computing.dialogue import Dialogue, together
-from localdp.computing.digit_coins import LaplaceCoins
 from localdp.computing.gates import conjunction, product, reshared, to_field
 from localdp.computing.seat import Seat, SharedElements, SharedWords, joined
+from localdp.sharing.digit_coins import LaplaceCoins
 from localdp.sharing.prio3.batch.words import Words
 
 NOISE = b"noise"

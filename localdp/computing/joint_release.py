@@ -1,9 +1,8 @@
 """Joint noise on the sums of a collection: what one of three share servers says, from its greeting to what it releases.
 
-    greet     each to both: 16 fresh octets and the commitment to its sums; to the one before: its key
+    greet     each to both: the commitment to its sums; to the one before: its key
     keep      identity and key are on record, once for a collection; others than before are refused
-    agree     each to both: the tag of the attempt; two honest servers never work with different streams
-    compute   reshare the sums, draw the noise, verify every gate (`joint_noise`, `verification`)
+    compute   agree on fresh streams, reshare the sums, draw the noise, verify every gate (`attempts`)
     keep      the two components of every noisy sum are on record
     agree     each to both: they are; only then does anybody release
 
@@ -20,12 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from localdp.computing.attempts import ReleasedComponents, combined_release, released_sums
 from localdp.computing.dialogue import SERVERS, Dialogue, Exchange, others, run_together
-from localdp.computing.gates import pack_elements
-from localdp.computing.joint_noise import noisy_sums
-from localdp.computing.keyed_streams import NONCE_BYTES, HeldKeys, KeyedAttempt
-from localdp.computing.seat import Seat, SharedElements
-from localdp.computing.verification import verified
+from localdp.computing.keyed_streams import NONCE_BYTES, HeldKeys
+from localdp.errors import ComputationAborted
 from localdp.framing import DIGEST_BYTES
 from localdp.randomness.keys import KEY_BYTES, derive_key
 from localdp.sharing.collection import Collection
@@ -34,7 +31,6 @@ from localdp.sharing.prio3.batch.kernels import elements, kernel_for
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Published
 
-_GREETING = NONCE_BYTES + DIGEST_BYTES
 _KEPT = b"k"
 
 Keep = Callable[[JointRecord], None]
@@ -42,45 +38,38 @@ Keep = Callable[[JointRecord], None]
 
 def joint_release(terms: JointTerms, nonce: bytes, keep: Keep) -> Dialogue[Published]:
     """One server's part; `nonce`: 16 octets that were never used; a record is on disk when `keep` returns."""
-    record, attempt = yield from _begun(terms, nonce, keep)
-    seat = Seat(terms.server, attempt, kernel_for(terms.collection.field))
-    noisy = yield from _noisy_sums(seat, terms)
-    own, following = map(pack_elements, noisy.both)
-    record = replace(record, tag=attempt.tag, sums=own + following)
+    record = yield from _greeted(terms)
     keep(record)
-    yield from _agreed(seat, _KEPT, "what was verified is not on record everywhere")
+    kernel = kernel_for(terms.collection.field)
+    keys = HeldKeys(terms.key, record.key)
+    sums, law = elements(kernel, terms.sums)[:, :, 0], terms.collection.noise.joint_law
+    made = yield from released_sums(terms.server, keys, record.identity, nonce, kernel, sums, law)
+    record = replace(record, tag=made.tag, sums=made.own + made.next)
+    keep(record)
+    told = yield Exchange(_KEPT, _KEPT, len(_KEPT), len(_KEPT))
+    if told != (_KEPT, _KEPT):
+        raise ComputationAborted.by("what was verified is not kept everywhere", others(terms.server))
     return record.published
 
 
-def _begun(terms: JointTerms, nonce: bytes, keep: Keep) -> Dialogue[tuple[JointRecord, KeyedAttempt]]:
-    """The attempt that all three mean."""
-    greeting, (previous, following) = nonce + terms.commitment, others(terms.server)
-    told = yield Exchange(greeting + terms.key, greeting, _GREETING, _GREETING + KEY_BYTES)
-    greetings = {terms.server: greeting, previous: told.previous, following: told.next[:_GREETING]}
-    ordered = [greetings[server] for server in range(SERVERS)]
-    identity = terms.identity([one[NONCE_BYTES:] for one in ordered])
-    record = terms.record.begun(identity, told.next[_GREETING:])
-    keep(record)
-    nonces = tuple(one[:NONCE_BYTES] for one in ordered)
-    attempt = KeyedAttempt(HeldKeys(terms.key, record.key), identity, nonces)
-    seat = Seat(terms.server, attempt, kernel_for(terms.collection.field))
-    yield from _agreed(seat, attempt.tag, "the servers were told different things about this attempt")
-    return record, attempt
+def _greeted(terms: JointTerms) -> Dialogue[JointRecord]:
+    """What the servers draw noise from, as it was before or for the first time."""
+    said, (previous, following) = terms.commitment, others(terms.server)
+    told = yield Exchange(said + terms.key, said, DIGEST_BYTES, DIGEST_BYTES + KEY_BYTES)
+    heard = {terms.server: said, previous: told.previous, following: told.next[:DIGEST_BYTES]}
+    identity = terms.identity([heard[server] for server in range(SERVERS)])
+    return terms.record.begun(identity, told.next[DIGEST_BYTES:])
 
 
-def _agreed(seat: Seat, said: bytes, otherwise: str) -> Dialogue[None]:
-    """Each says the same to both."""
-    told = yield Exchange(said, said, len(said), len(said))
-    if told != (said, said):
-        raise seat.aborted(otherwise)
-
-
-def _noisy_sums(seat: Seat, terms: JointTerms) -> Dialogue[SharedElements]:
-    """Shares of the sums with their noise, verified."""
-    sums = elements(seat.kernel, terms.sums)[:, :, 0]
-    noisy = yield from noisy_sums(seat, sums, terms.collection.noise.joint_law)
-    yield from verified(seat)
-    return noisy
+def combined_components(collection: Collection, published: Sequence[Published]) -> list[int]:
+    """The noisy sums, from what each of three servers published: every component must have come from two, alike."""
+    made = []
+    for server, one in enumerate(published):
+        middle = len(one.noisy_sums) // 2
+        made.append(
+            ReleasedComponents(server, one.attempt, one.noisy_sums[:middle], one.noisy_sums[middle:])
+        )
+    return combined_release(collection.field, made)
 
 
 def run_joint_release(

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.cohorts import Cohort
+from localdp.computing.joint_release import combined_components
 from localdp.domains import Schema
 from localdp.errors import (
     Busy,
@@ -32,7 +33,6 @@ from localdp.sharing.binding import Binding
 from localdp.sharing.blame import answer_of
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.field import PRIME
-from localdp.sharing.joint_terms import combined_components
 from localdp.sharing.storage import Holding, Published
 from localdp.sharing.tiers import report_bytes
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from statistics import NormalDist
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np

@@ -24,7 +24,6 @@ from dataclasses import dataclass, field, replace
 from localdp.errors import ShareMismatch
 from localdp.framing import DIGEST_BYTES, digest
 from localdp.randomness.keys import KEY_BYTES, derive_key
-from localdp.sharing import additive
 from localdp.sharing.collection import Collection
 from localdp.sharing.storage import Published
 
@@ -90,18 +89,3 @@ class JointTerms:
     def identity(self, commitments: Sequence[bytes]) -> bytes:
         """Of the one noise that these servers draw for this collection."""
         return digest(b"localdp joint noise v1", self.collection.digest, self.accepted, *commitments)
-
-
-def combined_components(collection: Collection, published: Sequence[Published]) -> list[int]:
-    """The noisy sums, from what each of three servers published: every component comes from two, alike."""
-    servers, length = collection.servers, collection.encoding.length
-    if len({one.attempt for one in published}) != 1:
-        raise ShareMismatch("the share servers released what does not belong together")
-    elements = [list(collection.field.unpack(one.noisy_sums)) for one in published]
-    for number in range(len(servers)):
-        after = (number + 1) % len(servers)
-        if elements[number][length:] != elements[after][:length]:
-            raise ShareMismatch(
-                f"share server {servers[number]} or {servers[after]} released a sum that is not the verified one"
-            )
-    return additive.combined([one[:length] for one in elements], collection.field.modulus)

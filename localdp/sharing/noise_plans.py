@@ -124,8 +124,8 @@ class NoisePlan:
             raise InvalidParameter(f"{self} needs more than {self.tolerated} servers")
         if self.is_joint and servers != JOINT_SERVERS:
             raise InvalidParameter(
-                f"joint noise is drawn by {JOINT_SERVERS} share servers, and there are {servers}: start {JOINT_SERVERS}, or "
-                "take the noise plan each-server"
+                f"joint noise is drawn by {JOINT_SERVERS} share servers, and there are {servers}: start {JOINT_SERVERS},"
+                " or take the noise plan each-server"
             )
 
     def __str__(self) -> str:

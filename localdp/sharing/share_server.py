@@ -218,8 +218,8 @@ class ShareServer(ReceivingServer):
     ) -> Release:
         """The noisy sums of exactly the agreed reports; the same numbers when asked again.
 
-        `signed`: the signature of every server, that this set of reports is on its record.  `joint`: what this server has of
-        the sums with joint noise, where the plan is to draw that (`joint_terms`).
+        `signed`: the signature of every server, that this set of reports is on its record.
+        `joint`: what this server has of the sums with joint noise, where the plan is to draw that (`joint_terms`).
         """
         released = self._storage.released(collection)
         if released is None:

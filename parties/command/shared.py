@@ -35,7 +35,8 @@ def shared_explain(
     ] = "1",
     servers: ServersOption = 3,
     plan: Annotated[
-        str | None, typer.Option(help="each-server, divided, divided(t) or joint; all of them if not given.")
+        str | None,
+        typer.Option(help="each-server, divided, divided(t) or joint; all of them if not given."),
     ] = None,
     sensitivity: Annotated[
         str, typer.Option(help="How far one person moves the sums: 1 for a count, 2 for a histogram.")

@@ -2,7 +2,8 @@
 
 Of two servers the one with the lower number calls the other (`Compute`); there the stream waits until that server is asked
 for the same release itself.  Every server drives its own `Dialogue`: this module only carries what it says to its two
-neighbours, and what they say to it.  Whatever breaks off ends the attempt at all servers; the next one begins anew (`localdp.sharing.joint_terms`).
+neighbours, and what they say to it.  Whatever breaks off ends the attempt at all servers; the next one begins anew
+(`localdp.sharing.joint_terms`).
 
     0 ----> 1 ----> 2        who calls whom
     `-------------> 2
@@ -31,7 +32,7 @@ from parties.status import error_of
 from parties.wire.v1 import share_server_pb2 as pb
 from parties.wire.v1 import share_server_pb2_grpc
 
-MEETING_SECONDS = 20.0  # that a stream waits for the called server to be asked for the same release, and the other way round
+MEETING_SECONDS = 20.0  # that a stream waits for the called server's part, and that for the stream
 ROUND_SECONDS = 20.0  # that a server waits for what another one says
 MOST_WAITING = 64  # streams that wait
 
@@ -64,15 +65,17 @@ class Calling:
     def __init__(self, name: str, channel: grpc.aio.Channel, collection: bytes, server: int) -> None:
         """`server`: the number of the one that calls."""
         self._name = f"share server {name}"
-        self._first = {"collection": collection, "server": server}  # what the first message begins with
+        self._opening: pb.ComputeRequest | None = pb.ComputeRequest(collection=collection, server=server)
         stub: Stub = share_server_pb2_grpc.ShareServerServiceStub(channel)
         self._call = stub.Compute()
 
     async def send(self, number: int, payload: bytes) -> None:
         with suppress(asyncio.InvalidStateError):  # the stream is over: reading says why
             for part, more in _parts(payload):
-                message = pb.ComputeRequest(**self._first, round=number, payload=part, more=more)
-                self._first = {}
+                message = pb.ComputeRequest(round=number, payload=part, more=more)
+                if self._opening is not None:  # who calls, and about what, stands in the first message
+                    message.MergeFrom(self._opening)
+                    self._opening = None
                 await self._call.write(message)
 
     async def receive(self, number: int, size: int) -> bytes:
@@ -164,7 +167,9 @@ class Meetings:
         if len(self._waiting) >= MOST_WAITING:
             raise Busy("too many servers wait for this one to release; ask again later")
         stream, key = Called(name, requests), (collection, number)
-        self._waiting[key] = stream  # in the place of one that broke off
+        if (old := self._waiting.get(key)) is not None:  # it broke off
+            self._let_go(key, old)
+        self._waiting[key] = stream
         self._news.set()
         overdue = asyncio.get_running_loop().call_later(MEETING_SECONDS, self._let_go, key, stream)
         try:
@@ -226,7 +231,7 @@ async def computed(dialogue: Dialogue[_Result], previous: Link, following: Link,
 
 
 async def _round(number: int, said: Exchange, previous: Link, following: Link) -> Received:
-    """Say what is to be said, and hear what is to be heard, at the same time: neither side may wait for the other to read."""
+    """Say and hear what there is, at the same time: or each side might wait for the other to read."""
     async with asyncio.timeout(ROUND_SECONDS):
         before, after, *_ = await together(
             _heard(previous, number, said.from_previous),

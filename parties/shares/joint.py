@@ -4,8 +4,9 @@
                            server --Compute--> server, rounds of `localdp.computing.joint_release`
               <--two components of the noisy sums each
 
-Where all have said that they keep the verified components, each of them releases.  A server that was stopped between the two
-finds its components on record and asks the others whether they have released: then so does it, and otherwise all try again.
+Where all have said that they keep the verified components, each of them releases.  A server that was stopped between the
+two finds its components on record and asks the others whether they have released: then so does it, and otherwise all try
+again.
 
 Checked in tests/integration/test_joint_noise.py and tests/fault/test_joint_faults.py.
 """
@@ -19,8 +20,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import grpc
 
 from localdp.computing.dialogue import others
-from localdp.computing.joint_release import NONCE_BYTES, joint_release
-from localdp.errors import InvalidParameter, LocalDpError, PolicyRefused
+from localdp.computing.joint_release import joint_release
+from localdp.computing.keyed_streams import NONCE_BYTES
+from localdp.errors import InvalidParameter, PolicyRefused
 from localdp.sharing.blame import Blame
 from localdp.sharing.joint_terms import JointTerms
 from localdp.sharing.share_server import ShareServer
@@ -68,14 +70,14 @@ class JointNoise:
         self, terms: JointTerms, channels: Sequence[tuple[str, grpc.aio.Channel]]
     ) -> Published:
         name = terms.collection.digest
-        links = [
+        previous, following = [
             await self._linked(terms, number, channel)
             for number, channel in zip(others(terms.server), channels, strict=True)
         ]
         part = joint_release(
             terms, os.urandom(NONCE_BYTES), lambda record: self._server.keep_joint(name, record)
         )
-        return await computed(part, *links, self._work)
+        return await computed(part, previous, following, self._work)
 
     def _neighbours(
         self, terms: JointTerms, addresses: Sequence[str]

@@ -1,9 +1,9 @@
 """A share server's state in a file: SQLite, every step synced before it is acknowledged.
 
 One row a collection in progress, an upload, a vote and a job; reports are rows of bytes inside of an upload's blob, so a
-million of them are a thousand rows.  Reports, sums and shares of joint noise rest under the secret of their
-collection, which is elsewhere (`vault`).  Uploads of which everything is decided are deleted with the decision, and with its release everything about a
-collection goes but its digest, its noisy sums, and what is needed to give them to the right one again.
+million of them are a thousand rows.  Reports, sums and shares of joint noise rest under the secret of their collection,
+which is elsewhere (`vault`).  Uploads of which everything is decided are deleted with the decision, and with its release
+everything about a collection goes but its digest, its noisy sums, and what is needed to give them to the right one again.
 
 The file is locked while a server runs: two servers on one state would count a report twice.  What version 0.1 wrote is
 brought into this form, with every release, or refused where a collection is in progress.

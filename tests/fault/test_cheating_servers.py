@@ -20,8 +20,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.computing import gates
 from localdp.computing.attempts import ReleasedComponents, combined_release, computation_name, released_sums
 from localdp.computing.dialogue import Dialogue, outcomes
-from localdp.computing.digit_coins import LaplaceCoins
 from localdp.errors import ComputationAborted
+from localdp.sharing.digit_coins import LaplaceCoins
 from localdp.sharing.prio3.batch.words import Words
 from localdp.sharing.prio3.fields import FIELD64
 from tests.support.computing import FIELD64_KERNEL, keys_of

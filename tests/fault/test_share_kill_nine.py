@@ -1,8 +1,8 @@
 """Share servers that are killed with SIGKILL at one write after the other, and started again on what is on disk.
 
-Two processes, or three that draw joint noise, real files, real sockets, and writes of states and vaults alike.  However often and wherever they die, the
-batch is released in the end, and every report is in it once: epsilon is so large that there is noise in no entry but with
-probability below 1e-5 a test.  When it is released, the secrets are gone.
+Two processes, or three that draw joint noise, real files, real sockets, and writes of states and vaults alike.  However
+often and wherever they die, the batch is released in the end, and every report is in it once: epsilon is so large that
+there is noise in no entry but with probability below 1e-5 a test.  When it is released, the secrets are gone.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ import pytest
 from scipy import stats
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.computing.digit_coins import GeometricCoins, LaplaceCoins
 from localdp.computing.joint_noise import joint_noise
 from localdp.randomness.source import Integers
+from localdp.sharing.digit_coins import GeometricCoins, LaplaceCoins
 from localdp.sharing.field import PRIME
 from tests.support.computing import FIELD64_KERNEL, run, seats, secret_elements
 

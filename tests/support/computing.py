@@ -11,9 +11,9 @@ from typing import TypeVar
 import numpy as np
 
 from localdp.computing.dialogue import SERVERS, Dialogue, run_together
-from localdp.computing.digit_coins import GeometricCoins, LaplaceCoins
 from localdp.computing.keyed_streams import HeldKeys, KeyedAttempt
 from localdp.computing.seat import Seat, SharedElements, SharedWords
+from localdp.sharing.digit_coins import GeometricCoins, LaplaceCoins
 from localdp.sharing.prio3.batch.field64 import NumpyField64
 from localdp.sharing.prio3.batch.kernels import Kernel
 from localdp.sharing.prio3.batch.words import Mask, Words

@@ -17,8 +17,8 @@ from localdp.computing.attempts import (
     released_sums,
 )
 from localdp.computing.dialogue import Carrier, Traffic, outcomes, run_together
-from localdp.computing.digit_coins import LaplaceCoins
 from localdp.errors import ComputationAborted, InvalidParameter
+from localdp.sharing.digit_coins import LaplaceCoins
 from localdp.sharing.prio3.batch.kernels import elements
 from localdp.sharing.prio3.fields import FIELD64
 from tests.support.computing import FIELD64_KERNEL, keys_of

@@ -10,11 +10,11 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.computing.dialogue import Dialogue, Traffic, run_together
-from localdp.computing.digit_coins import GeometricCoins, LaplaceCoins
 from localdp.computing.joint_noise import joint_noise, noisy_sums
 from localdp.computing.proof import as_integers
 from localdp.computing.seat import Seat, SharedElements
 from localdp.computing.verification import verified
+from localdp.sharing.digit_coins import GeometricCoins, LaplaceCoins
 from localdp.sharing.prio3.batch.field128 import NumpyField128
 from localdp.sharing.prio3.batch.kernels import Kernel, elements
 from localdp.sharing.prio3.batch.words import Words

@@ -12,7 +12,6 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomness.discrete_laplace import DiscreteLaplace
 from localdp.randomness.hazmat import SeededSource
-from localdp.randomness.polya import PolyaDifference
 from localdp.sharing.noise_plans import PLANS, NoisePlan, ServerNoise, central_law
 
 ONE = Epsilon.requested(1)

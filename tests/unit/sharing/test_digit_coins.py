@@ -10,8 +10,8 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.outward import exp_above, exp_below
-from localdp.computing.digit_coins import LARGEST_DELTA, GeometricCoins, LaplaceCoins, coin_of, delta_of
 from localdp.errors import InvalidParameter
+from localdp.sharing.digit_coins import LARGEST_DELTA, GeometricCoins, LaplaceCoins, coin_of, delta_of
 from tests.support.computing import geometric_masses, laplace_masses
 
 ONE = Epsilon.requested(1)

@@ -16,7 +16,7 @@ Claim.  d discrete Laplace noises of rate epsilon / sensitivity, on sums that on
 sum of absolute values, are (epsilon, delta)-private with delta = (1 + e^epsilon) d tau; every term is an exact
 rational, rounded up.  Epsilon is in nats, for replace-one neighbours, per release.  Apart from it stand AES and the
 error of the proofs.
-Checked by enumeration at few coin bits in tests/unit/computing/test_digit_coins.py.
+Checked by enumeration at few coin bits in tests/unit/sharing/test_digit_coins.py.
 """
 
 from __future__ import annotations
