@@ -74,6 +74,23 @@ class ShareMismatch(LocalDpError):
     """The share servers do not hold shares of the same set of reports, or one of them answers what cannot be."""
 
 
+class ComputationAborted(LocalDpError):
+    """A check between share servers failed, so nothing was opened."""
+
+    def __init__(self, text: str, check: str = "", suspects: tuple[int, ...] = ()) -> None:
+        super().__init__(text)
+        self.check = check  # which check failed; empty where only the text has travelled
+        self.suspects = (
+            suspects  # the servers of which one is dishonest, as far as whoever raises this can know
+        )
+
+    @classmethod
+    def by(cls, check: str, suspects: tuple[int, ...]) -> "ComputationAborted":
+        """The check that failed, and who may have made it fail."""
+        who = " or ".join(f"server {server}" for server in suspects)
+        return cls(f"{check}: {who} is dishonest or broken; nothing was opened", check, suspects)
+
+
 class MalformedReport(LocalDpError):
     """A report or a share is of the wrong length or out of its range."""
 

@@ -30,6 +30,7 @@ from parties.wire.v1 import (
 _PLANS: dict[PlanKind, collection_pb2.NoisePlan] = {
     "each-server": collection_pb2.NOISE_PLAN_EACH_SERVER,
     "divided": collection_pb2.NOISE_PLAN_DIVIDED,
+    "joint": collection_pb2.NOISE_PLAN_JOINT,
 }
 _TIERS: dict[Tier, collection_pb2.Tier] = {
     "prio3": collection_pb2.TIER_PRIO3,

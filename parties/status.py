@@ -48,6 +48,7 @@ CODES: dict[type[errors.LocalDpError], grpc.StatusCode] = {
     errors.CollectionClosed: grpc.StatusCode.FAILED_PRECONDITION,
     errors.UnknownCollection: grpc.StatusCode.NOT_FOUND,
     errors.ShareMismatch: grpc.StatusCode.ABORTED,
+    errors.ComputationAborted: grpc.StatusCode.ABORTED,
     errors.MalformedReport: grpc.StatusCode.INVALID_ARGUMENT,
     errors.Unreachable: grpc.StatusCode.UNAVAILABLE,
     errors.CannotListen: grpc.StatusCode.UNAVAILABLE,

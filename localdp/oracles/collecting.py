@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.cohorts import Cohort
+from localdp.computing.joint_release import combined_components
 from localdp.domains import Schema
 from localdp.errors import (
     Busy,
@@ -32,7 +33,7 @@ from localdp.sharing.binding import Binding
 from localdp.sharing.blame import answer_of
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.field import PRIME
-from localdp.sharing.storage import Holding
+from localdp.sharing.storage import Holding, Published
 from localdp.sharing.tiers import report_bytes
 
 PASSING = (Unreachable, DeadlineMissed, Busy, StorageFailed)  # whoever is asked later may answer
@@ -89,10 +90,8 @@ class ShareServers(Protocol):
         """What each server counts."""
         ...
 
-    def release(
-        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
-    ) -> list[tuple[int, ...]]:
-        """Each server's noisy sums over exactly the agreed reports, for which all servers have signed."""
+    def release(self, collection: Collection, accepted: bytes, signed: Sequence[bytes]) -> list[Published]:
+        """What each server releases over exactly the agreed reports, for which all servers have signed."""
         ...
 
 
@@ -117,7 +116,15 @@ def _released(servers: ShareServers, collection: Collection) -> tuple[Sums, int]
         )
     signed = [holding.signature for holding in holdings]
     released = servers.release(collection, agreed.accepted, signed)
-    return _sums(additive.combined(released, collection.field.modulus)), agreed.reports
+    return _sums(combined(collection, released)), agreed.reports
+
+
+def combined(collection: Collection, released: Sequence[Published]) -> list[int]:
+    """The noisy sums, from what the servers released."""
+    if collection.plan.is_joint:
+        return combined_components(collection, released)
+    sums = [collection.field.unpack(one.noisy_sums) for one in released]
+    return additive.combined(sums, collection.field.modulus)
 
 
 def _require_agreed(agreed: Holding, holding: Holding, leader: str) -> None:

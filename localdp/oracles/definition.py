@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from statistics import NormalDist
 from typing import Protocol
 
@@ -194,6 +195,7 @@ class Account:
         """`once` says that nobody is asked in two of its rounds: then nobody pays more than the dearest of them costs."""
         self.cost = Cost()
         self.paid_rounds = 0  # that added to what somebody may have lost
+        self.delta = Fraction(0)  # chances that a promise of epsilon does not hold, added up
         self._parent = parent
         self._once = once
 
@@ -217,6 +219,12 @@ class Account:
 
     def _sum(self, paid: Epsilon, more: Epsilon) -> Epsilon:
         return max(paid, more) if self._once else paid + more
+
+    def risk(self, delta: Fraction) -> None:
+        """Count a chance that the promise of a round does not hold, here and above."""
+        self.delta += delta
+        if self._parent is not None:
+            self._parent.risk(delta)
 
     def carry(self, moved: int) -> None:
         """Count bytes of a round that is booked, here and above."""

@@ -17,6 +17,7 @@ from typing import TypeVar
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
+from localdp.computing.joint_release import run_joint_release
 from localdp.domains import Schema
 from localdp.errors import (
     LocalDpError,
@@ -41,7 +42,7 @@ from localdp.sharing.collection import COLLECTION_ID_BYTES, Collection, Contribu
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan, ServerNoise, central_law
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import Holding
+from localdp.sharing.storage import Holding, Published
 from localdp.sharing.tiers import people_per_block
 
 # In process nothing travels, and the system hands out few large arrays faster than many small ones.
@@ -130,12 +131,14 @@ class InProcessShareServers:
     def holdings(self, collection: Collection) -> list[Holding]:
         return [server.holding(collection.digest) for server in self._servers]
 
-    def release(
-        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
-    ) -> list[tuple[int, ...]]:
-        """Each server's noisy sums."""
+    def release(self, collection: Collection, accepted: bytes, signed: Sequence[bytes]) -> list[Published]:
+        """Each server's noisy sums; with joint noise, after all of them have drawn it."""
+        if collection.plan.is_joint and all(
+            server.in_progress(collection.digest) for server in self._servers
+        ):
+            return run_joint_release(self._servers, collection, accepted, signed)
         released = [server.release(collection.digest, accepted, signed) for server in self._servers]
-        return [tuple(collection.field.unpack(one.noisy_sums)) for one in released]
+        return [one.published for one in released]
 
 
 def binding_of(servers: Sequence[ShareServer], collection_id: bytes) -> Binding:
@@ -181,7 +184,9 @@ class SharedOracle(ModelOracle):
         """Computational, and dependent on the servers as the plan says."""
         against, honest = promise(self._plan, len(self._servers.servers))
         trust, spent = f"{honest} {_LIES[self._tier]}", self.cost.epsilon_promised
-        return PrivacyClaim.of_shares(spent, against, trust, by_row=self._servers.by_row)
+        return PrivacyClaim.of_shares(
+            spent, against, trust, self._account.delta, by_row=self._servers.by_row
+        )
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, each from a collection with its share of the round's epsilon."""
@@ -262,6 +267,8 @@ class SharedOracle(ModelOracle):
         self._rounds.begin()
         # Whoever contributes pays, wherever it breaks off.
         self._account.book(len(queries), self._epsilon, self._epsilon, 0)
+        for collection in made:
+            self._account.risk(collection.noise.delta(collection.encoding.length))
         return begun
 
     def _collection(self, query: Query, epsilon: Epsilon) -> Collection:

@@ -170,7 +170,7 @@ class Collection:
         if any(party.people < 0 for party in self.parties) or self.people > MOST_PEOPLE:
             raise InvalidParameter(f"a collection is about at most {MOST_PEOPLE} people")
         encoding, servers = self.encoding, len(self.servers)
-        assert self.noise.law  # which refuses what it could not draw
+        self.noise.require_drawable(encoding.length)
         noise = servers * _TAIL_NATS * ceil(encoding.sensitivity / self.epsilon.exact)
         if (
             self.people * encoding.bound + noise >= PRIME >> 1

@@ -4,7 +4,7 @@ Replacing one person's record moves the encoded sums by at most `sensitivity` in
 discrete Laplace noise with parameter epsilon / sensitivity makes the released sums epsilon-private (Theorem 3.6).
 
 Every server draws a difference of two negative binomials of the same parameter (`polya.py`).  Shapes add up, and
-shape 1 is the discrete Laplace law; so a plan is no more than the shape of one server's noise, among m servers:
+shape 1 is the discrete Laplace law; so these plans are no more than the shape of one server's noise, among m servers:
 
 - each-server: shape 1, the full noise.  Whoever knows the noise of m - 1 servers still faces that of the last.  The
   variance is m times the central one.
@@ -12,19 +12,22 @@ shape 1 is the discrete Laplace law; so a plan is no more than the shape of one 
   variance is m / (m - t) times the central one.  `divided` is divided(0): exactly the central law, which holds
   against those who know no server's noise, the collector and outsiders.
 
+- joint: three servers draw one noise of shape 1 in shares (`localdp.computing`), and none of them knows it.  The variance
+  is the central one; two servers together know the noise.  Its law is cut off and rounded, which costs a delta below
+  2^-40 (`digit_coins.py`).
+
 Claim.  The released sums are epsilon-private against the collector together with any t servers (m - 1 for
-each-server).  What larger coalitions learn is in `coalitions.py`.  The text of a plan is what users, the wire and
-digests know it by.
+each-server, 1 for joint, with its delta).  What larger coalitions learn is in `coalitions.py`.  The text of a plan is what
+users, the wire and digests know it by.
 Checked in tests/unit/sharing/test_noise_plans.py and tests/statistical/test_shared_noise.py.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
@@ -32,12 +35,15 @@ from localdp.randomness.discrete_laplace import DiscreteLaplace
 from localdp.randomness.polya import PolyaDifference
 from localdp.randomness.source import Integers, RandomSource
 from localdp.sharing.additive import MOST_SERVERS
+from localdp.sharing.digit_coins import LARGEST_DELTA, LaplaceCoins
 from localdp.sharing.summed_noise import SummedNoise
 
-PlanKind: TypeAlias = Literal["each-server", "divided"]
+PlanKind: TypeAlias = Literal["each-server", "divided", "joint"]
 Law: TypeAlias = DiscreteLaplace | PolyaDifference
 
-_TEXT = re.compile(r"(each-server)|divided(?:\(([1-9][0-9]{0,2})\))?", re.ASCII)
+JOINT_SERVERS = 3
+
+_TEXT = re.compile(r"(each-server)|(joint)|divided(?:\(([1-9][0-9]{0,2})\))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +55,12 @@ class NoisePlan:
 
     EACH_SERVER: ClassVar[NoisePlan]
     DIVIDED: ClassVar[NoisePlan]
+    JOINT: ClassVar[NoisePlan]
 
     def __post_init__(self) -> None:
-        if self.kind not in {"each-server", "divided"}:
-            raise InvalidParameter("a noise plan is each-server, divided or divided(t)")
-        if not 0 <= self.tolerated < MOST_SERVERS or (self.kind == "each-server" and self.tolerated):
+        if self.kind not in get_args(PlanKind):
+            raise InvalidParameter("a noise plan is each-server, divided, divided(t) or joint")
+        if not 0 <= self.tolerated < MOST_SERVERS or (self.kind != "divided" and self.tolerated):
             raise InvalidParameter(
                 f"a divided plan, and no other, tolerates 0 to {MOST_SERVERS - 1} servers"
             )
@@ -69,12 +76,24 @@ class NoisePlan:
         return cls("divided", tolerated)
 
     @classmethod
+    def joint(cls) -> NoisePlan:
+        """Three servers draw one noise together, in shares."""
+        return cls("joint")
+
+    @classmethod
     def parse(cls, text: str) -> NoisePlan:
-        """The plan of this text: each-server, divided or divided(t)."""
+        """The plan of this text: each-server, divided, divided(t) or joint."""
         match = _TEXT.fullmatch(text)
         if match is None:
-            raise InvalidParameter("a noise plan is written each-server, divided or divided(t)")
-        return cls("each-server") if match[1] else cls("divided", int(match[2] or 0))
+            raise InvalidParameter("a noise plan is written each-server, divided, divided(t) or joint")
+        return (
+            cls.each_server() if match[1] else cls.joint() if match[2] else cls.divided(int(match[3] or 0))
+        )
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether no server draws noise alone."""
+        return self.kind == "joint"
 
     @property
     def value(self) -> str:
@@ -82,12 +101,32 @@ class NoisePlan:
         return f"{self.kind}({self.tolerated})" if self.tolerated else self.kind
 
     def server_shape(self, servers: int) -> Fraction:
-        """The shape of one server's noise."""
+        """The shape of one server's noise, where each draws its own."""
+        if self.is_joint:
+            raise InvalidParameter(
+                "joint noise is drawn by three share servers together: no server has its own"
+            )
         return Fraction(1, 1 if self.kind == "each-server" else servers - self.tolerated)
+
+    def hidden_shape(self, servers: int, colluding: int) -> Fraction:
+        """The shape of the noise that so many colluding servers do not know."""
+        if self.is_joint:
+            return Fraction(colluding <= 1)  # two hold every share of it
+        return (servers - colluding) * self.server_shape(servers)
 
     def withstands(self, servers: int) -> int:
         """How many servers may collude with the collector at no loss."""
-        return servers - 1 if self.kind == "each-server" else self.tolerated
+        return {"each-server": servers - 1, "divided": self.tolerated, "joint": 1}[self.kind]
+
+    def require(self, servers: int) -> None:
+        """Refuse a number of servers that the plan is not for."""
+        if self.tolerated >= servers:
+            raise InvalidParameter(f"{self} needs more than {self.tolerated} servers")
+        if self.is_joint and servers != JOINT_SERVERS:
+            raise InvalidParameter(
+                f"joint noise is drawn by {JOINT_SERVERS} share servers, and there are {servers}: start {JOINT_SERVERS},"
+                " or take the noise plan each-server"
+            )
 
     def __str__(self) -> str:
         return self.value
@@ -95,6 +134,7 @@ class NoisePlan:
 
 NoisePlan.EACH_SERVER = NoisePlan.each_server()
 NoisePlan.DIVIDED = NoisePlan.divided()
+NoisePlan.JOINT = NoisePlan.joint()
 PLANS = (NoisePlan.EACH_SERVER, NoisePlan.DIVIDED)  # those that fit any number of servers
 
 
@@ -110,8 +150,7 @@ class ServerNoise:
     def __post_init__(self) -> None:
         if not 1 <= self.servers <= MOST_SERVERS or self.sensitivity < 1:
             raise InvalidParameter(f"noise is for 1 to {MOST_SERVERS} servers and a positive sensitivity")
-        if self.plan.tolerated >= self.servers:
-            raise InvalidParameter(f"{self.plan} needs more than {self.plan.tolerated} servers")
+        self.plan.require(self.servers)
 
     @property
     def parameter(self) -> Fraction:
@@ -128,33 +167,41 @@ class ServerNoise:
             else PolyaDifference(self.parameter, shape.denominator)
         )
 
-    def law_for(self, server: int) -> Law:
-        """What the server of this number adds; the plans of today treat all alike."""
-        if not 0 <= server < self.servers:
-            raise InvalidParameter(f"servers are numbered from 0 to {self.servers - 1}")
-        return self.law
-
-    def honest_laws(self, coalition: Collection[int]) -> list[Law]:
-        """The noises that a coalition of servers does not know."""
-        known = {server for server in coalition if self.law_for(server)}
-        return [self.law_for(server) for server in range(self.servers) if server not in known]
-
     def honest(self, colluding: int) -> SummedNoise | None:
         """The sum of the noises that so many colluding servers do not know; None when they know all."""
         if not 0 <= colluding <= self.servers:
             raise InvalidParameter(f"a coalition has 0 to {self.servers} servers")
-        shape = (self.servers - colluding) * self.plan.server_shape(self.servers)
+        shape = self.plan.hidden_shape(self.servers, colluding)
         return SummedNoise(self.parameter, shape) if shape else None
 
     @property
     def total(self) -> SummedNoise:
         """The noise in each released sum."""
-        return SummedNoise(self.parameter, self.servers * self.plan.server_shape(self.servers))
+        return SummedNoise(self.parameter, self.plan.hidden_shape(self.servers, 0))
 
     @property
     def total_variance(self) -> float:
         """Variance of the noise in each released sum."""
         return self.total.variance()
+
+    @property
+    def joint_law(self) -> LaplaceCoins:
+        """What the servers draw together on each sum, under the plan `joint`."""
+        return LaplaceCoins.of(self.epsilon, self.sensitivity)
+
+    def delta(self, length: int) -> Fraction:
+        """With which probability, at most, epsilon does not hold for a release of so many sums."""
+        return self.joint_law.delta(length) if self.plan.is_joint else Fraction(0)
+
+    def require_drawable(self, length: int) -> None:
+        """Refuse noise that could not be drawn, or not with a delta below 2^-40."""
+        if not self.plan.is_joint:
+            assert self.law  # which refuses what it could not draw
+        elif self.delta(length) > LARGEST_DELTA:
+            raise InvalidParameter(
+                f"joint noise on {length:,} sums at epsilon {self.epsilon} would have a delta above 2^-40: ask for fewer at"
+                " once, or take the noise plan each-server"
+            )
 
     def draw(self, source: RandomSource, length: int) -> Integers:
         """One server's noises, one for each of `length` sums, independently."""

@@ -33,109 +33,29 @@ from dataclasses import replace
 
 import numpy as np
 
-from localdp.errors import (
-    CollectionClosed,
-    InvalidParameter,
-    LocalDpError,
-    MalformedReport,
-    ShareMismatch,
-    TooFewReports,
-)
+from localdp.errors import CollectionClosed, InvalidParameter, MalformedReport, ShareMismatch, TooFewReports
 from localdp.framing import digest
 from localdp.randomness.keys import derive_key
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.binding import Opening, commitment_to
 from localdp.sharing.blame import Blame, answer_of
-from localdp.sharing.blocks import Mask, Octets, Positions, ShareBlock
-from localdp.sharing.memory import ServerMemory, verify_key_of
+from localdp.sharing.blocks import Mask, Octets, Positions
+from localdp.sharing.joint_terms import JointRecord, JointTerms
+from localdp.sharing.memory import verify_key_of
+from localdp.sharing.receiving import ReceivingServer
 from localdp.sharing.signatures import require_openings, require_sealed
-from localdp.sharing.storage import Holding, Job, Release, Upload
+from localdp.sharing.storage import Holding, Job, Published, Release
 from localdp.sharing.task import CollectionTask
 
 _REFUSED_ROW = 0xFF
 
 
-class ShareServer(ServerMemory):
+class ShareServer(ReceivingServer):
     """One of the servers that together simulate the curator."""
 
     def blame(self, collection: bytes) -> Blame:
         """Which servers stood in the way of reports, as far as this one can know."""
         return self._task(collection).blame
-
-    def accept(self, *blocks: ShareBlock) -> int:
-        """Store the reports of one collection that did not come before; returns how many they are."""
-        outcome = self.accept_all([blocks])[0]
-        if isinstance(outcome, LocalDpError):
-            raise outcome
-        return outcome
-
-    def accept_all(self, groups: Sequence[Sequence[ShareBlock]]) -> list[int | LocalDpError]:
-        """The same for many uploads: each is taken or refused on its own.
-
-        Those of one collection are written together; if that fails, all of them are told, and nobody else.
-        """
-        outcomes: list[int | LocalDpError] = [0] * len(groups)
-        for collection, numbers in _by_collection(groups).items():
-            told = self._taken(collection, [groups[number] for number in numbers])
-            for number, outcome in zip(numbers, told, strict=True):
-                outcomes[number] = outcome
-        return outcomes
-
-    def _taken(
-        self, collection: bytes, groups: Sequence[Sequence[ShareBlock]]
-    ) -> Sequence[int | LocalDpError]:
-        """What comes of the uploads of one collection."""
-        try:
-            if self._storage.released(collection) is not None:
-                raise CollectionClosed("the collection was released: it takes no more reports")
-            return self._store(self._task(collection), groups)
-        except LocalDpError as error:
-            return [error] * len(groups)
-
-    def _store(
-        self, task: CollectionTask, groups: Sequence[Sequence[ShareBlock]]
-    ) -> list[int | LocalDpError]:
-        """Nothing is expected any more when it returns or raises: it is on record, or may come again."""
-        uploads: list[Upload] = []
-        others = self._bytes_held() - task.bytes_held
-        try:
-            outcomes = [self._expected(task, group, uploads, others) for group in groups]
-            if uploads:
-                self._storage.upload(task.collection.digest, uploads)
-        except BaseException:
-            task.forget(uploads)
-            raise
-        for upload in uploads:
-            task.store(upload.number, upload.positions)
-        return outcomes
-
-    def _expected(
-        self, task: CollectionTask, blocks: Sequence[ShareBlock], uploads: list[Upload], others: int
-    ) -> int | LocalDpError:
-        """What of an upload is new is added to the uploads; returns how many reports, or why none.
-
-        `others`: the bytes that the other collections take.
-        """
-        try:
-            if {block.collection for block in blocks} != {task.collection.digest}:
-                raise InvalidParameter("blocks of different collections are uploaded separately")
-            new = task.expect(blocks)
-            if new:
-                self._require_open(task, new, others + task.bytes_held)
-        except LocalDpError as error:
-            return error
-        uploads.extend(new)
-        return sum(len(upload.positions) for upload in new)
-
-    def _require_open(self, task: CollectionTask, new: Sequence[Upload], wanted: int) -> None:
-        """Refuse new reports, and forget them, where the set is final or there is no room."""
-        try:
-            if task.sealed is not None:
-                raise CollectionClosed("the set of reports of this collection is final: it takes no more")
-            self._policy.require_room(wanted)
-        except LocalDpError:
-            task.forget(new)
-            raise
 
     def stored(self, collection: bytes) -> Positions:
         """The reports that are stored and undecided."""
@@ -285,17 +205,26 @@ class ShareServer(ServerMemory):
 
     def _final(self, collection: bytes) -> Holding | None:
         released = self._storage.released(collection)
-        return self._task(collection).sealed if released is None else released.holding
+        if released is None:
+            return self._task(collection).sealed
+        return replace(released.holding, attempt=released.attempt)
 
-    def release(self, collection: bytes, accepted: bytes, signed: Sequence[bytes] = ()) -> Release:
+    def release(
+        self,
+        collection: bytes,
+        accepted: bytes,
+        signed: Sequence[bytes] = (),
+        joint: Published | None = None,
+    ) -> Release:
         """The noisy sums of exactly the agreed reports; the same numbers when asked again.
 
         `signed`: the signature of every server, that this set of reports is on its record.
+        `joint`: what this server has of the sums with joint noise, where the plan is to draw that (`joint_terms`).
         """
         released = self._storage.released(collection)
         if released is None:
             self._finish([name for name in self._vault.collections() if name not in self._tasks])
-            released = self._release(self._task(collection), accepted, signed)
+            released = self._release(self._task(collection), accepted, signed, joint)
         if self._vault.secret(collection) is not None:
             self._vault.destroy(collection, released.holding.accepted)
         self._destroy_keys()
@@ -303,7 +232,25 @@ class ShareServer(ServerMemory):
             raise ShareMismatch("the servers have not agreed on these reports")
         return released
 
-    def _release(self, task: CollectionTask, accepted: bytes, signed: Sequence[bytes]) -> Release:
+    def _release(
+        self,
+        task: CollectionTask,
+        accepted: bytes,
+        signed: Sequence[bytes],
+        joint: Published | None = None,
+    ) -> Release:
+        sealed, collection = self._require_final(task, accepted, signed), task.collection
+        published = joint if collection.plan.is_joint else Published(self._noisy_sums(task))
+        if published is None:
+            raise ShareMismatch("joint noise is drawn with the other servers before anything is released")
+        size = len(collection.field.pack([0]))
+        released = Release(task.owner, sealed, published.noisy_sums, size, published.attempt)
+        self._storage.release(collection.digest, released)
+        self._forget(collection.digest)
+        return released
+
+    def _require_final(self, task: CollectionTask, accepted: bytes, signed: Sequence[bytes]) -> Holding:
+        """Refuse to go on before exactly these reports are on record at every server; returns what is on this one's."""
         collection = task.collection
         self.require_enough(collection.digest)
         if task.sealed is None or task.sealed.accepted != accepted:
@@ -313,14 +260,26 @@ class ShareServer(ServerMemory):
         )
         if signed[task.server] != self.holding(collection.digest).signature:
             raise ShareMismatch("this share server has signed for another set of reports")
-        field = collection.field
-        noisy = field.pack(
-            [(a + b) % field.modulus for a, b in zip(task.sums, self._noise(task), strict=True)]
-        )
-        released = Release(task.owner, task.sealed, noisy, len(noisy) // collection.encoding.length)
-        self._storage.release(collection.digest, released)
-        self._forget(collection.digest)
-        return released
+        return task.sealed
+
+    def joint_terms(self, collection: bytes, accepted: bytes, signed: Sequence[bytes]) -> JointTerms:
+        """What this server brings to joint noise on the sums of exactly the agreed reports; refused like a release."""
+        task = self._task(collection)
+        self._require_final(task, accepted, signed)
+        secret = self._vault.secret(collection)
+        assert secret is not None
+        return JointTerms.of(task.collection, task.server, accepted, secret, task.sums, task.joint)
+
+    def keep_joint(self, collection: bytes, record: JointRecord) -> None:
+        """Have it on record how far joint noise is, before another server hears of it."""
+        task = self._task(collection)
+        self._storage.keep_joint(collection, record.packed())
+        task.joint = record
+
+    def _noisy_sums(self, task: CollectionTask) -> bytes:
+        field = task.collection.field
+        noise = self._noise(task)
+        return field.pack([(a + b) % field.modulus for a, b in zip(task.sums, noise, strict=True)])
 
     def _noise(self, task: CollectionTask) -> list[int]:
         """A function of the collection's secret, the collection, the set, and the sums.
@@ -369,15 +328,6 @@ class ShareServer(ServerMemory):
         if task.sealed is not None and (job is None or job >= len(task.jobs)):
             raise CollectionClosed("the set of reports of this collection is final")
         return task
-
-
-def _by_collection(groups: Sequence[Sequence[ShareBlock]]) -> dict[bytes, list[int]]:
-    """The numbers of the uploads of each collection; of one without blocks there is nothing to store."""
-    numbers: dict[bytes, list[int]] = {}
-    for number, blocks in enumerate(groups):
-        if blocks:
-            numbers.setdefault(blocks[0].collection, []).append(number)
-    return numbers
 
 
 def _require_rows(matrices: Sequence[Octets] | Sequence[Mask], count: int, *width: int) -> None:

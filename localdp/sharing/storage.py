@@ -11,6 +11,7 @@ acknowledged.
     vote      which reports the server accepts, before anybody hears of it
     commit    a job: which of its reports count, with the new sums          (both or neither)
     seal      the set of reports is final
+    keep_joint  how far this server is in drawing joint noise with the others, before they hear of it
     release   the noisy sums, before anybody sees them; everything else about the collection goes
     drop      everything about a collection that ended without a release
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from localdp.errors import StorageFailed
 from localdp.sharing.blocks import Mask, Positions, Rows
@@ -57,6 +58,16 @@ class Holding:
     jobs: int
     sealed: bool  # the set is final
     signature: bytes = field(default=b"", compare=False)  # of the server, that it is
+    attempt: bytes = field(
+        default=b"", compare=False
+    )  # of a release with joint noise: which one it came from
+
+
+class Published(NamedTuple):
+    """What a server gives to the collector."""
+
+    noisy_sums: bytes  # one little-endian field element for each entry; with joint noise two
+    attempt: bytes = b""  # with joint noise: its tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +76,14 @@ class Release:
 
     owner: str
     holding: Holding
-    noisy_sums: bytes  # one little-endian field element for each entry
+    noisy_sums: bytes  # as they were published
     element_bytes: int
+    attempt: bytes = b""
+
+    @property
+    def published(self) -> Published:
+        """What it gave to the collector."""
+        return Published(self.noisy_sums, self.attempt)
 
 
 @dataclass(slots=True)
@@ -81,6 +98,7 @@ class KeptCollection:
     jobs: list[Job] = field(default_factory=list)
     sums: tuple[int, ...] = ()
     sealed: Holding | None = None
+    joint: bytes = b""  # what was kept of joint noise (`joint_release`)
 
 
 class ShareStorage(Protocol):
@@ -125,6 +143,10 @@ class ShareStorage(Protocol):
 
     def seal(self, collection: bytes, holding: Holding) -> None:
         """Nothing more is decided."""
+        ...
+
+    def keep_joint(self, collection: bytes, record: bytes) -> None:
+        """How far joint noise is; in the place of what was kept before."""
         ...
 
     def release(self, collection: bytes, released: Release) -> None:
@@ -185,6 +207,9 @@ class MemoryStorage:
 
     def seal(self, collection: bytes, holding: Holding) -> None:
         self._kept[collection].sealed = holding
+
+    def keep_joint(self, collection: bytes, record: bytes) -> None:
+        self._kept[collection].joint = record
 
     def release(self, collection: bytes, released: Release) -> None:
         """What is about to be published."""

@@ -22,6 +22,7 @@ from localdp.sharing.binding import Opening
 from localdp.sharing.blame import Blame
 from localdp.sharing.blocks import Mask, Positions, Rows, ShareBlock, is_run, joined, positions_in, run_of
 from localdp.sharing.collection import Collection
+from localdp.sharing.joint_terms import JointRecord
 from localdp.sharing.storage import Holding, Job, KeptCollection, ShareStorage, Upload
 from localdp.sharing.tiers import Checker, sharing_of
 
@@ -43,6 +44,7 @@ class CollectionTask:
         self.sums = list(kept.sums) or [0] * kept.collection.encoding.length
         self.jobs: list[Job] = []
         self.sealed = kept.sealed
+        self.joint = JointRecord.unpacked(kept.joint)
         self.opening: Opening | None = None  # signed when it is first asked for
         self.blame = Blame(kept.collection.people, proved=kept.collection.tier != "additive")
         self._storage = storage

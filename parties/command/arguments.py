@@ -26,7 +26,9 @@ ReportEpsilonOption = Annotated[
 ]
 PlanOption = Annotated[
     str,
-    typer.Option("--noise-plan", help="each-server, divided or divided(t): see `localdp shared explain`."),
+    typer.Option(
+        "--noise-plan", help="each-server, divided, divided(t) or joint: see `localdp shared explain`."
+    ),
 ]
 PeopleOption = Annotated[str, typer.Option(help="How many made-up people there are.")]
 PartiesOption = Annotated[

@@ -35,7 +35,8 @@ def shared_explain(
     ] = "1",
     servers: ServersOption = 3,
     plan: Annotated[
-        str | None, typer.Option(help="each-server, divided or divided(t); all of them if not given.")
+        str | None,
+        typer.Option(help="each-server, divided, divided(t) or joint; all of them if not given."),
     ] = None,
     sensitivity: Annotated[
         str, typer.Option(help="How far one person moves the sums: 1 for a count, 2 for a histogram.")
@@ -58,6 +59,7 @@ class _Explained:
     """One plan: its noise, and what every coalition can learn."""
 
     noise: ServerNoise
+    length: int
     coalitions: list[Coalition]
 
     def data(self) -> Data:
@@ -67,7 +69,7 @@ class _Explained:
             "variance_factor": float(total.shape),
             "mean_absolute_error": total.mean_absolute(),
             "standard_error": total.variance() ** 0.5,
-            "delta": 0.0,
+            "delta": float(self.noise.delta(self.length)),
             "strength": "computational",
             "withstands": self.noise.plan.withstands(self.noise.servers),
             "coalitions": [
@@ -109,16 +111,23 @@ class _Question:
         noises = [ServerNoise(plan, epsilon, self.sensitivity, self.servers) for plan in self._plans()]
         sizes = range(self.servers + 1)
         return [
-            _Explained(noise, [coalition(noise, self.length, size) for size in sizes]) for noise in noises
+            _Explained(noise, self.length, [coalition(noise, self.length, size) for size in sizes])
+            for noise in noises
         ]
 
     def _plans(self) -> list[NoisePlan]:
-        from localdp.sharing.noise_plans import NoisePlan
+        from localdp.sharing.noise_plans import JOINT_SERVERS, NoisePlan
 
         if self.plan is not None:
             return [NoisePlan.parse(self.plan)]
         # divided(m - 1) is each-server by another name.
-        return [NoisePlan.EACH_SERVER, *(NoisePlan.divided(t) for t in range(self.servers - 1))]
+        divided = [NoisePlan.divided(t) for t in range(self.servers - 1)]
+        return [NoisePlan.EACH_SERVER, *divided, *[NoisePlan.JOINT] * (self.servers == JOINT_SERVERS)]
+
+    def _deltas(self, explained: list[_Explained]) -> str:
+        """What stands beside epsilon."""
+        largest = max(float(one.noise.delta(self.length)) for one in explained)
+        return f"delta of joint noise {largest:.2g}, else 0" if largest else "delta = 0"
 
     def table(self, explained: list[_Explained], *, unicode: bool = True) -> Table:
         from rich import box
@@ -126,8 +135,8 @@ class _Question:
 
         table = Table(
             title=f"Noise of {self.servers} share servers, epsilon = {self.epsilon}, sensitivity {self.sensitivity:,}",
-            caption="variance: times a trusted curator's; delta = 0, computational (Definition 9.4)\n"
-            "epsilon: against the analyst together with so many of the servers",
+            caption="variance: times a trusted curator's; computational (Definition 9.4)\n"
+            f"epsilon: against the analyst together with so many of the servers; {self._deltas(explained)}",
             box=box.SIMPLE_HEAD if unicode else box.ASCII2,
             padding=0,
             pad_edge=False,

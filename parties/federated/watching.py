@@ -29,7 +29,7 @@ from localdp.queries.asked import Asked, AskedVector
 from localdp.randomizers.definition import Reports
 from localdp.sharing.binding import Binding
 from localdp.sharing.collection import Collection, Contributor
-from localdp.sharing.storage import Holding
+from localdp.sharing.storage import Holding, Published
 from parties.federated.events import Event, Events
 from parties.status import reason
 
@@ -159,9 +159,7 @@ class WatchedShares:
     def holdings(self, collection: Collection) -> list[Holding]:
         return self.behind.holdings(collection)
 
-    def release(
-        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
-    ) -> list[tuple[int, ...]]:
+    def release(self, collection: Collection, accepted: bytes, signed: Sequence[bytes]) -> list[Published]:
         """Each server's noisy sums over exactly the agreed reports."""
         return self.behind.release(collection, accepted, signed)
 

@@ -16,13 +16,13 @@ from localdp.errors import DeadlineMissed, InvalidParameter, MalformedReport, Sh
 from localdp.sharing.binding import KEY_BYTES, MOST_SECONDS, Binding
 from localdp.sharing.blame import answer_of
 from localdp.sharing.collection import Collection, Contributor
-from localdp.sharing.storage import Holding
+from localdp.sharing.storage import Holding, Published
 from localdp.sharing.tiers import people_per_block
 from parties import codec
 from parties.coordinator import CALL_SECONDS, Channels, Peer, RemoteParties
 from parties.identity import Identity
 from parties.repeating import Begun, Patience, Response, Stub, UnaryCall, answers
-from parties.shares.messages import holding_from_wire, sums_from_wire
+from parties.shares.messages import holding_from_wire, release_from_wire
 from parties.wire.v1 import share_server_pb2 as pb
 from parties.wire.v1 import share_server_pb2_grpc
 
@@ -164,12 +164,13 @@ class RemoteShareServers:
         told = self._of_each(lambda stub, left: stub.GetHolding.future(request, timeout=left))
         return [_counted(name, collection, one) for name, one in zip(self.servers, told, strict=True)]
 
-    def release(
-        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
-    ) -> list[tuple[int, ...]]:
-        request = pb.ReleaseRequest(collection=collection.digest, accepted=accepted, signatures=signed)
+    def release(self, collection: Collection, accepted: bytes, signed: Sequence[bytes]) -> list[Published]:
+        addresses = self._addresses if collection.plan.is_joint else ()
+        request = pb.ReleaseRequest(
+            collection=collection.digest, accepted=accepted, signatures=signed, addresses=addresses
+        )
         told = self._of_each(lambda stub, left: stub.Release.future(request, timeout=left))
-        return [_sums(name, collection, one) for name, one in zip(self.servers, told, strict=True)]
+        return [_released(name, collection, one) for name, one in zip(self.servers, told, strict=True)]
 
     def _of_each(self, call: Callable[[Stub, float], Begun]) -> list[Response]:
         """The answer of every server; every call of theirs may be sent again."""
@@ -191,9 +192,9 @@ def _counted(server: str, collection: Collection, message: pb.GetHoldingResponse
         return holding_from_wire(message)
 
 
-def _sums(server: str, collection: Collection, message: pb.ReleaseResponse) -> tuple[int, ...]:
+def _released(server: str, collection: Collection, message: pb.ReleaseResponse) -> Published:
     with answer_of(server):
-        return sums_from_wire(collection, message)
+        return release_from_wire(collection, message)
 
 
 def pieces(cohort: Cohort, sizes: Sequence[int], most: int) -> Iterator[Cohort]:

@@ -25,7 +25,7 @@ from localdp.sharing.blocks import (
 from localdp.sharing.collection import LONGEST_NAME, Collection
 from localdp.sharing.field import ELEMENT_BYTES
 from localdp.sharing.sealing import SealingKey, sealed_to
-from localdp.sharing.storage import Holding, Job
+from localdp.sharing.storage import Holding, Job, Published
 from parties import codec
 from parties.serving import CHUNK_BYTES
 from parties.wire.v1 import share_server_pb2 as pb
@@ -138,12 +138,14 @@ def holding_to_wire(holding: Holding) -> pb.GetHoldingResponse:
         jobs=holding.jobs,
         sealed=holding.sealed,
         signature=holding.signature,
+        attempt=holding.attempt,
     )
 
 
 def holding_from_wire(message: pb.GetHoldingResponse) -> Holding:
     """What a server counts."""
-    return Holding(message.reports, message.accepted, message.jobs, message.sealed, message.signature)
+    decided = message.reports, message.accepted, message.jobs, message.sealed
+    return Holding(*decided, message.signature, message.attempt)
 
 
 def opening_to_wire(opening: Opening) -> pb.GetOpeningResponse:
@@ -156,9 +158,11 @@ def opening_from_wire(message: pb.GetOpeningResponse) -> Opening:
     return Opening(message.secret, message.signature)
 
 
-def sums_from_wire(collection: Collection, message: pb.ReleaseResponse) -> tuple[int, ...]:
-    """A release: one reduced element for each entry."""
-    sums = tuple(collection.field.unpack(message.noisy_sums))
-    if len(sums) != collection.encoding.length:
+def release_from_wire(collection: Collection, message: pb.ReleaseResponse) -> Published:
+    """A release: reduced elements, one for each entry; with joint noise two, and which attempt they came from."""
+    joint = collection.plan.is_joint
+    if len(collection.field.unpack(message.noisy_sums)) != (1 + joint) * collection.encoding.length:
         raise MalformedReport("it released another number of sums than the collection has")
-    return sums
+    if len(message.attempt) != joint * DIGEST_BYTES:
+        raise MalformedReport("it does not say which attempt at joint noise it released")
+    return Published(message.noisy_sums, message.attempt)

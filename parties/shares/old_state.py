@@ -65,7 +65,8 @@ def upgrade(file: sqlite3.Connection, path: Path, layout: str, version: int) -> 
             file.execute(statement)
         file.execute("INSERT INTO server VALUES (1, ?)", (name,))
         file.executemany(
-            "INSERT INTO released VALUES (?, ?, ?, ?, ?, ?, ?, ?)", map(_released, range(len(rows)), rows)
+            "INSERT INTO released VALUES (?, ?, ?, ?, ?, ?, ?, ?, x'')",  # no attempt at joint noise
+            map(_released, range(len(rows)), rows),
         )
         file.execute(f"PRAGMA user_version = {version}")
     file.execute("VACUUM")

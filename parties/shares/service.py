@@ -9,7 +9,7 @@ about it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -33,9 +33,10 @@ from parties.serving import open_aio_channel
 from parties.shares import messages
 from parties.shares.helper import RemoteHelper
 from parties.shares.intake import Intake
+from parties.shares.joint import JointNoise
 from parties.shares.leading import Leading
 from parties.shares.warming import Warming
-from parties.status import answering, require_message
+from parties.status import answering, require_message, streaming
 from parties.wire.v1 import share_server_pb2 as pb
 from parties.wire.v1 import share_server_pb2_grpc
 
@@ -78,6 +79,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         self._leading: dict[bytes, asyncio.Lock] = {}
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shares")
         self._intake = Intake(server, self._work)
+        self._joint = JointNoise(server, self._work, self._reach)
         self._warming = Warming(server.name, told)
         self._waiting = 0  # bytes of uploads that are not on their way to the disk yet
 
@@ -236,11 +238,19 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         """The noisy sums."""
         with self._observer.call("Release", peer_name(context) or ""):
             self._require_owner(request.collection, context)
-            signed = list(request.signatures)
-            released = await self._work(
-                lambda: self._server.release(request.collection, request.accepted, signed)
-            )
-            return pb.ReleaseResponse(noisy_sums=released.noisy_sums)
+            name, accepted, signed = request.collection, request.accepted, list(request.signatures)
+            joint = await self._joint.drawn(name, accepted, signed, list(request.addresses))
+            released = await self._work(lambda: self._server.release(name, accepted, signed, joint))
+            return pb.ReleaseResponse(noisy_sums=released.noisy_sums, attempt=released.attempt)
+
+    @streaming
+    async def Compute(  # noqa: N802
+        self, requests: AsyncIterator[pb.ComputeRequest], context: Context
+    ) -> AsyncIterator[pb.ComputeResponse]:
+        """Draw joint noise with a server that calls."""
+        with self._observer.call("Compute", peer_name(context) or ""):
+            async for response in self._joint.answered(requests, peer_name(context)):
+                yield response
 
     def _committed(self, collection_id: bytes) -> bytes:
         return self._server.commitment(collection_id) if collection_id else b""
@@ -316,12 +326,16 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         leader, *names = collection.servers
         if leader != self._server.name:
             raise InvalidParameter("the first server of a collection leads, and this is another")
+        blame = self._server.blame(collection.digest)
+        return [RemoteHelper(*pair, blame) for pair in self._reach(names, addresses)]
+
+    def _reach(self, names: Sequence[str], addresses: Sequence[str]) -> list[tuple[str, grpc.aio.Channel]]:
+        """Channels to servers, where this one was told that they are, or else where the collector says."""
         if self._peers is not None:
             addresses = [self._peers.get(name, "") for name in names]
         if len(addresses) != len(names) or not all(addresses):
-            raise InvalidParameter("the leader must know where the other servers of the collection listen")
-        blame = self._server.blame(collection.digest)
-        return [RemoteHelper(*self._channel(pair), blame) for pair in zip(names, addresses, strict=True)]
+            raise InvalidParameter("a share server must know where the others of the collection listen")
+        return [self._channel(pair) for pair in zip(names, addresses, strict=True)]
 
     def _channel(self, peer: tuple[str, str]) -> tuple[str, grpc.aio.Channel]:
         """A channel to a server, which shows that it is the server of that name if there is TLS."""

@@ -1,9 +1,9 @@
 """A share server's state in a file: SQLite, every step synced before it is acknowledged.
 
 One row a collection in progress, an upload, a vote and a job; reports are rows of bytes inside of an upload's blob, so a
-million of them are a thousand rows.  Reports and sums rest under the secret of their collection, which is elsewhere
-(`vault`).  Uploads of which everything is decided are deleted with the decision, and with its release everything about a
-collection goes but its digest, its noisy sums, and what is needed to give them to the right one again.
+million of them are a thousand rows.  Reports, sums and shares of joint noise rest under the secret of their collection,
+which is elsewhere (`vault`).  Uploads of which everything is decided are deleted with the decision, and with its release
+everything about a collection goes but its digest, its noisy sums, and what is needed to give them to the right one again.
 
 The file is locked while a server runs: two servers on one state would count a report twice.  What version 0.1 wrote is
 brought into this form, with every release, or refused where a collection is in progress.
@@ -41,7 +41,8 @@ from parties.wire.v1 import collection_pb2
 _ELEMENT_BYTES = 16
 _PAGE_BYTES = 1 << 15  # what is stored is mostly blobs of a megabyte
 _CHECKPOINT_PAGES = 1 << 11  # 64 MB
-VERSION = 2
+VERSION = 3
+_WITHOUT_JOINT = 2  # whose collections have no place for joint noise
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS server (
   one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -55,7 +56,8 @@ CREATE TABLE IF NOT EXISTS collections (
   sums BLOB NOT NULL DEFAULT x'',
   reports INTEGER,
   accepted BLOB,
-  jobs INTEGER
+  jobs INTEGER,
+  joint BLOB NOT NULL DEFAULT x''
 ) STRICT;
 CREATE TABLE IF NOT EXISTS uploads (
   collection BLOB NOT NULL,
@@ -88,7 +90,8 @@ CREATE TABLE IF NOT EXISTS released (
   jobs INTEGER NOT NULL,
   accepted BLOB NOT NULL,
   element_bytes INTEGER NOT NULL,
-  noisy_sums BLOB NOT NULL
+  noisy_sums BLOB NOT NULL,
+  attempt BLOB NOT NULL DEFAULT x''
 ) STRICT, WITHOUT ROWID;
 """
 _PARTS = ("uploads", "votes", "jobs")
@@ -124,7 +127,10 @@ class SqliteStorage:
             old_state.upgrade(self._file, path, _LAYOUT, VERSION)
         self._file.executescript(_LAYOUT)
         version = self._file.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, VERSION):
+        if version == _WITHOUT_JOINT:
+            for table, column in (("collections", "joint"), ("released", "attempt")):
+                self._file.execute(f"ALTER TABLE {table} ADD COLUMN {column} BLOB NOT NULL DEFAULT x''")
+        elif version not in (0, VERSION):
             raise StorageFailed(f"{path} is the state of a later version of localdp: use that version")
         self._file.execute(f"PRAGMA user_version = {VERSION}")
         with self._transaction():
@@ -154,8 +160,9 @@ class SqliteStorage:
             row = self._file.execute("SELECT * FROM released WHERE digest = ?", (collection,)).fetchone()
         if row is None:
             return None
-        _, _, owner, reports, jobs, accepted, element_bytes, noisy_sums = row
-        return Release(owner, Holding(reports, accepted, jobs, sealed=True), noisy_sums, element_bytes)
+        _, _, owner, reports, jobs, accepted, element_bytes, noisy_sums, attempt = row
+        holding = Holding(reports, accepted, jobs, sealed=True)
+        return Release(owner, holding, noisy_sums, element_bytes, attempt)
 
     def open(self, collection: Collection, owner: str = "") -> None:
         description = codec.collection_to_wire(collection).SerializeToString(deterministic=True)
@@ -242,6 +249,11 @@ class SqliteStorage:
                 (holding.reports, holding.accepted, holding.jobs, collection),
             )
 
+    def keep_joint(self, collection: bytes, record: bytes) -> None:
+        sealed = self._rest(collection).sealed(record, b"joint")
+        with self._transaction():
+            self._file.execute("UPDATE collections SET joint = ? WHERE digest = ?", (sealed, collection))
+
     def release(self, collection: bytes, released: Release) -> None:
         """What is about to be published, in the place of everything else about the collection."""
         holding = released.holding
@@ -254,9 +266,10 @@ class SqliteStorage:
             holding.accepted,
             released.element_bytes,
             released.noisy_sums,
+            released.attempt,
         )
         with self._transaction():
-            self._file.execute("INSERT INTO released VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            self._file.execute("INSERT INTO released VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
             self._drop(collection)
         self._follow(collection, holding.accepted)
         self._recent.drop_all(collection)
@@ -287,6 +300,7 @@ class SqliteStorage:
         reports: int | None,
         accepted: bytes,
         jobs: int,
+        joint: bytes,
     ) -> KeptCollection:
         collection = codec.collection_from_wire(collection_pb2.Collection.FromString(description))
         if collection.digest != digest:
@@ -298,6 +312,8 @@ class SqliteStorage:
             return kept
         if sums:
             kept.sums = _unpacked(self._rest(digest).opened(sums, b"sums"))
+        if joint:
+            kept.joint = self._rest(digest).opened(joint, b"joint")
         if reports is not None:
             kept.sealed = Holding(reports, accepted, jobs, sealed=True)
         kept.uploads = {number: _positions(data) for number, data in self._of("uploads", digest)}

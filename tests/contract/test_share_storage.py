@@ -80,6 +80,8 @@ def test_everything_is_there_again_in_its_order(storage: Again) -> None:
     made.keep_key(DIGEST, b"k" * 32)
     made.upload(DIGEST, [some(1, 0, 1, 2), some(2, 7)])
     made.vote(DIGEST, positions(1, 2), np.array([False, True]))
+    made.keep_joint(DIGEST, b"an identity")
+    made.keep_joint(DIGEST, b"an identity, and noisy sums")
     made.commit(DIGEST, Job(0, positions(0, 7), np.array([True, False])), [5, 2**100, 0], [2])
     first, second = storage().kept()
     assert (first.collection, second.collection) == (COLLECTION, collection_of())
@@ -91,6 +93,7 @@ def test_everything_is_there_again_in_its_order(storage: Again) -> None:
     ]
     assert [(at.tolist(), accepted.tolist()) for at, accepted in first.votes] == [([1, 2], [False, True])]
     assert first.sealed is None
+    assert (first.joint, second.joint) == (b"an identity, and noisy sums", b"")
     assert (second.verify_key, second.sums, second.uploads, second.jobs) == (b"", (), {}, [])
     assert second.votes == []
 
@@ -114,7 +117,7 @@ def test_a_release_is_kept_and_what_led_to_it_goes(storage: Again) -> None:
     holding = Holding(1, b"set", 1, True)
     made.seal(DIGEST, holding)
     assert next(iter(storage().kept())).sealed == holding
-    release = Release("analyst", holding, bytes(range(48)), 16)
+    release = Release("analyst", holding, bytes(range(48)), 16, b"attempt")
     storage().release(DIGEST, release)
     assert list(storage().kept()) == []
     assert storage().released(DIGEST) == release
@@ -192,6 +195,7 @@ def test_where_a_secret_is_gone_there_is_nothing_left_but_the_collection(tmp_pat
             made.rows(DIGEST, 1)
 
 
+JOINT = b"the key of the next server, and components of sums"
 SHARE, SUM = b"a share of somebody's", 0x0123456789ABCDEF0123456789ABCDEF
 
 
@@ -202,13 +206,14 @@ def at_rest(directory: Path) -> bytes:
         rows = np.frombuffer(SHARE, np.uint8).reshape(1, -1)
         made.upload(DIGEST, [Upload(1, positions(0), Rows(rows[:, :0], rows))])
         made.commit(DIGEST, Job(0, positions(0), np.array([True])), [SUM], [])
+        made.keep_joint(DIGEST, JOINT)
         return b"".join(path.read_bytes() for path in directory.iterdir())
 
 
 def test_reports_and_sums_rest_under_the_secret_of_their_collection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = SHARE, SUM.to_bytes(16, "little")
+    wanted = SHARE, SUM.to_bytes(16, "little"), JOINT
     sealed, clear = tmp_path / "sealed", tmp_path / "clear"
     for directory in (sealed, clear):
         directory.mkdir()
@@ -229,6 +234,21 @@ def test_what_is_at_rest_cannot_be_put_in_the_place_of_something_else(tmp_path: 
         assert len(made.rows(DIGEST, 1)) == 1
         with pytest.raises(StorageFailed):
             made.rows(DIGEST, 2)
+
+
+def test_a_state_of_before_joint_noise_goes_on(tmp_path: Path) -> None:
+    path, holding = tmp_path / "state", Holding(1, b"set", 1, True)
+    with closing(sqlite(path)) as made:
+        made.open(COLLECTION)
+        made.open(collection_of())
+        made.release(collection_of().digest, Release("analyst", holding, bytes(8), 8))
+        made._file.execute("ALTER TABLE collections DROP COLUMN joint")
+        made._file.execute("ALTER TABLE released DROP COLUMN attempt")
+        made._file.execute("PRAGMA user_version = 2")
+    for _ in range(2):  # once it is brought up to date, it stays so
+        with closing(sqlite(path)) as made:
+            assert [one.joint for one in made.kept()] == [b""]
+            assert made.released(collection_of().digest) == Release("analyst", holding, bytes(8), 8)
 
 
 def test_a_file_that_is_no_state_is_refused(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ WRITES = {
     "vote",
     "commit",
     "seal",
+    "keep_joint",
     "release",
     "drop",
     "make",

@@ -33,7 +33,7 @@ from localdp.sharing.blocks import ShareBlock, pack_positions
 from localdp.sharing.collection import Collection
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import Holding, Job
+from localdp.sharing.storage import Holding, Job, Published
 from localdp.sharing.vault import MemoryVault
 from parties.shares import service as share_service
 from parties.shares.messages import block_from_wire, block_to_wire
@@ -246,11 +246,11 @@ def _call(method: Any, request: Any) -> Any:
 class Overflowing(InProcessShareServers):
     """The second server releases an element that makes the sum as large as the field allows."""
 
-    def release(
-        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
-    ) -> list[tuple[int, ...]]:
+    def release(self, collection: Collection, accepted: bytes, signed: Sequence[bytes]) -> list[Published]:
         first, second = super().release(collection, accepted, signed)
-        return [first, tuple((entry + (1 << 126)) % collection.field.modulus for entry in second)]
+        field = collection.field
+        larger = [(entry + (1 << 126)) % field.modulus for entry in field.unpack(second.noisy_sums)]
+        return [first, Published(field.pack(larger))]
 
 
 def test_a_release_that_is_no_part_of_any_sum_is_a_typed_error() -> None:

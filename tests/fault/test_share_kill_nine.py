@@ -1,8 +1,8 @@
 """Share servers that are killed with SIGKILL at one write after the other, and started again on what is on disk.
 
-Two processes, real files, real sockets, and writes of states and vaults alike.  However often and wherever they die, the
-batch is released in the end, and every report is in it once: epsilon is so large that there is noise in no entry but with
-probability below 1e-5 a test.  When it is released, the secrets are gone.
+Two processes, or three that draw joint noise, real files, real sockets, and writes of states and vaults alike.  However
+often and wherever they die, the batch is released in the end, and every report is in it once: epsilon is so large that
+there is noise in no entry but with probability below 1e-5 a test.  When it is released, the secrets are gone.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from typing import Any, TypeVar
 
 import pytest
 
+from localdp.accounting.epsilon import Epsilon
 from localdp.errors import DeadlineMissed, Unreachable
-from localdp.sharing import additive
+from localdp.oracles.collecting import combined
 from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.history import NOTHING_RELEASED
+from localdp.sharing.noise_plans import JOINT_SERVERS, NoisePlan
 from parties.coordinator import Peer
 from parties.repeating import Patience
 from parties.serving import open_aio_channel
@@ -38,7 +40,8 @@ from tests.support.processes import Stage, read_line, stage
 from tests.support.shares import QUIET, blocks_of, collection_of, one_hot
 
 VALUES = one_hot(3, *[0, 1, 2, 2, 1] * 6)
-NAMES = ("server-0", "server-1")
+# As quiet as its delta allows: noise on a count with probability 2e-6.
+JOINT = {"encoding": Encoding.count(), "epsilon": Epsilon.requested(14), "plan": NoisePlan.JOINT}
 HEALTHY = -1
 FIRST_SLOT = 8192  # of a vault: what is before are keys
 
@@ -52,14 +55,14 @@ def free_port() -> int:
 
 
 class Servers:
-    """Two processes, each with a list of lives: after how many writes it dies, until it is healthy."""
+    """Processes, each with a list of lives: after how many writes it dies, until it is healthy."""
 
     def __init__(self, place: Stage, lives: dict[str, list[int]], when: str) -> None:
         self._place, self._lives, self._when = place, lives, when
-        self._ports = {name: free_port() for name in NAMES}
+        self._ports = {name: free_port() for name in lives}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self.deaths = 0
-        for name in NAMES:
+        for name in lives:
             self._start(name)
 
     @property
@@ -141,17 +144,18 @@ def uploaded(peers: list[Peer], blocks: list[ShareBlock]) -> None:
 
 
 def collected(made: Servers, shared: RemoteShareServers, collection: Collection) -> list[int]:
-    """The whole protocol, by a collector that never gives up."""
+    """The whole protocol, by a collector that never gives up; of a count, whoever is in the first bucket is counted."""
     made.insist(lambda: shared.open(collection))
     for part in (slice(0, 12), slice(12, 30)):
-        blocks = blocks_of(collection, VALUES[part], part.start)
+        values = VALUES[part, : collection.encoding.length]
+        blocks = blocks_of(collection, values, part.start)
         made.insist(functools.partial(uploaded, made.peers, blocks))
     agreed = made.insist(lambda: shared.agree(collection))
     assert agreed.reports == len(VALUES)
     signed = [one.signature for one in made.insist(lambda: shared.holdings(collection))]
     first = made.insist(lambda: shared.release(collection, agreed.accepted, signed))
     assert made.insist(lambda: shared.release(collection, agreed.accepted, signed)) == first
-    return additive.combined(first, collection.field.modulus)
+    return combined(collection, first)
 
 
 def check_secrets_are_gone(state: Path, name: str) -> None:
@@ -171,12 +175,13 @@ def check(directory: Path, lives: dict[str, list[int]], when: str, tier: str, de
             closing(RemoteShareServers(nobody, made.peers, 20, patience=Patience(attempts=1))) as shared,
         ):
             binding = made.insist(lambda: shared.bind(bytes(16)))
-            collection = collection_of(
-                encoding=Encoding.histogram(3), tier=tier, epsilon=QUIET, binding=binding
-            )
-            assert collected(made, shared, collection) == VALUES.sum(axis=0).tolist()
+            joint = len(lives) == JOINT_SERVERS
+            how = JOINT if joint else {"encoding": Encoding.histogram(3), "epsilon": QUIET}
+            collection = collection_of(tier=tier, binding=binding, servers=tuple(lives), **how)
+            truth = VALUES.sum(axis=0)[: collection.encoding.length]
+            assert collected(made, shared, collection) == truth.tolist()
             assert made.deaths >= deaths
-        for name in NAMES:
+        for name in lives:
             check_secrets_are_gone(place.directory / name, name)
 
 
@@ -201,6 +206,19 @@ def test_also_if_they_die_before_they_wrote(tmp_path: Path) -> None:
 @pytest.mark.parametrize("write", range(9))
 def test_at_every_write_of_each_server(tmp_path: Path, write: int, tier: str, when: str) -> None:
     check(tmp_path, {"server-0": [write], "server-1": [write]}, when, tier, 1)
+
+
+def test_three_servers_that_die_while_they_draw_joint_noise_draw_the_same(tmp_path: Path) -> None:
+    check(tmp_path, {"server-0": [8], "server-1": [9], "server-2": [10]}, "before", "additive", 3)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("tier", ["additive", "prio3"])
+@pytest.mark.parametrize("write", range(12))
+def test_at_every_write_of_each_of_three_servers(tmp_path: Path, write: int, tier: str, when: str) -> None:
+    lives = {"server-0": [write], "server-1": [write], "server-2": [write]}
+    check(tmp_path, lives, when, tier, 1)
 
 
 @pytest.mark.nightly

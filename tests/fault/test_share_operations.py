@@ -24,7 +24,7 @@ from localdp.sharing import agreement
 from localdp.sharing.binding import Opening
 from localdp.sharing.blocks import Mask, Octets, Positions
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import Holding, Job, KeptCollection, Release
+from localdp.sharing.storage import Holding, Job, KeptCollection, Published, Release
 from localdp.sharing.task import CollectionTask
 from tests.fault.share_adversary import JOB
 from tests.fault.share_book import REPORTS
@@ -139,7 +139,13 @@ def _swapped(verifiers: Sequence[Octets], server: int) -> list[Octets]:
 class ReleasesFirst(ShareServer):
     """Draws the noise and writes the release down before it looks at the signatures."""
 
-    def _release(self, task: CollectionTask, accepted: bytes, signed: Sequence[bytes]) -> Release:
+    def _release(
+        self,
+        task: CollectionTask,
+        accepted: bytes,
+        signed: Sequence[bytes],
+        joint: Published | None = None,
+    ) -> Release:
         collection, sealed = task.collection, task.sealed
         if sealed is None or sealed.accepted != accepted:
             return super()._release(task, accepted, signed)
@@ -154,7 +160,13 @@ class ReleasesFirst(ShareServer):
 class KeepsSecrets(ShareServer):
     """Releases, and does not destroy the secret."""
 
-    def release(self, collection: bytes, accepted: bytes, signed: Sequence[bytes] = ()) -> Release:
+    def release(
+        self,
+        collection: bytes,
+        accepted: bytes,
+        signed: Sequence[bytes] = (),
+        joint: Published | None = None,
+    ) -> Release:
         released = self._storage.released(collection)
         return released or self._release(self._task(collection), accepted, signed)
 
@@ -202,7 +214,13 @@ class FreshNoise(ShareServer):
 class ReleasesAgain(ShareServer):
     """Computes a release whenever it is asked for one."""
 
-    def release(self, collection: bytes, accepted: bytes, signed: Sequence[bytes] = ()) -> Release:
+    def release(
+        self,
+        collection: bytes,
+        accepted: bytes,
+        signed: Sequence[bytes] = (),
+        joint: Published | None = None,
+    ) -> Release:
         first = super().release(collection, accepted, signed)
         FreshNoise.draws += 1
         return replace(first, noisy_sums=first.noisy_sums[:-1] + bytes([FreshNoise.draws % 256]))

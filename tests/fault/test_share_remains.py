@@ -18,6 +18,7 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection, Contributor, Tier
+from localdp.sharing.storage import Published
 from parties.coordinator import Peer
 from parties.shares.collector import RemoteShareServers
 from tests.fault.test_forgetful_servers import Process, process
@@ -57,9 +58,7 @@ def collected(directory: Path, tier: Tier, module: str) -> Iterator[tuple[list[P
         yield servers, secrets_of(collection, blocks, released)
 
 
-def secrets_of(
-    collection: Collection, blocks: list[ShareBlock], released: list[tuple[int, ...]]
-) -> list[bytes]:
+def secrets_of(collection: Collection, blocks: list[ShareBlock], released: list[Published]) -> list[bytes]:
     """Everybody's shares; and without proofs, where a share is an element, the shares of the sum and the noise."""
     shares = [row.tobytes() for block in blocks for row in block.rows.inputs]
     if collection.tier == "prio3":
@@ -69,7 +68,7 @@ def secrets_of(
         exact = int(sum(int(one) for one in block.rows.inputs.view("<u8")[:, 0]) % p)
         sums += [
             exact.to_bytes(ELEMENT_BYTES, "little"),
-            ((noisy[0] - exact) % p).to_bytes(ELEMENT_BYTES, "little"),
+            ((collection.field.unpack(noisy.noisy_sums)[0] - exact) % p).to_bytes(ELEMENT_BYTES, "little"),
         ]
     return shares + sums
 

@@ -16,6 +16,7 @@ from localdp.errors import BudgetExhausted, Unreachable
 from localdp.oracles.shared import SharedOracle
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.collection import Collection
+from localdp.sharing.storage import Published
 from parties.coordinator import Peer, RemoteParties
 from parties.repeating import Patience
 from parties.shares.collector import RemoteShareServers
@@ -33,9 +34,7 @@ class Interrupted(RemoteShareServers):
     helper: Process | None = None
     back: threading.Thread | None = None
 
-    def release(
-        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
-    ) -> list[tuple[int, ...]]:
+    def release(self, collection: Collection, accepted: bytes, signed: Sequence[bytes]) -> list[Published]:
         if self.helper is not None:
             self.helper.stop(signal.SIGKILL)
             self.helper = None

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from localdp.sharing import additive
+from localdp.oracles.collecting import combined
 from localdp.sharing.collection import Collection, Contributor
 from parties.coordinator import Peer
 from parties.shares.collector import RemoteShareServers
@@ -74,7 +74,7 @@ def test_without_a_cache_a_large_collection_is_released_while_the_servers_compil
         uploaded(peers, blocks_of(collection, bits(*[1] * PEOPLE)))
         agreed = shared.agree(collection)
         signed = [holding.signature for holding in shared.holdings(collection)]
-        noisy = additive.combined(shared.release(collection, agreed.accepted, signed))
+        noisy = combined(collection, shared.release(collection, agreed.accepted, signed))
         assert agreed.reports == PEOPLE and abs(noisy[0] - PEOPLE) < 60
         for _, process in started:
             assert "compiling the verification of proofs, streams (1 of 4)" in told(process, "of 4)", 30)

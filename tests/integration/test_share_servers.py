@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from localdp.errors import InvalidParameter, PolicyRefused
-from localdp.sharing import additive
+from localdp.oracles.collecting import combined
 from localdp.sharing.collection import Collection
 from parties.coordinator import Peer
 from parties.shares.collector import RemoteShareServers
@@ -77,7 +77,7 @@ def test_servers_that_are_killed_between_the_steps_go_on(tmp_path: Path) -> None
             assert shared.release(collection, agreed.accepted, signed(shared, collection)) == released
             assert set(shared.holdings(collection)) == {agreed}
     assert len(set(seen)) == 1  # the same keys at every start
-    assert abs(additive.combined(released, collection.field.modulus)[0] - PEOPLE // 2) < 40  # but for 1e-8
+    assert abs(combined(collection, released)[0] - PEOPLE // 2) < 40  # but for 1e-8
 
 
 def signed(shared: RemoteShareServers, collection: Collection) -> list[bytes]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from localdp.oracles.collecting import ShareServers
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
@@ -36,7 +37,9 @@ from tests.statistical.test_shared_noise import (
 from tests.support import federations
 from tests.support.people import KEYRING, ONE, PLENTY, parties_of, population, servers_of
 
-PLANS = pytest.mark.parametrize("plan", FACTOR, ids=str)
+JOINT = NoisePlan.JOINT
+FACTORS = FACTOR | {JOINT: 1.0}
+PLANS = pytest.mark.parametrize("plan", FACTORS, ids=str)
 TIERS = pytest.mark.parametrize("tier", ["additive", "prio3"])
 
 
@@ -52,20 +55,25 @@ def count_errors(
     return np.array([round(oracle.answer(["smoker"])[0].count) - truth for _ in range(collections)])
 
 
+def law_of(plan: NoisePlan, epsilon: float = 1.0) -> NDArray[np.float64]:
+    """Joint noise is what the parts of a divided one add up to."""
+    return exact_law(ALL if plan == JOINT else plan, epsilon)
+
+
 def smokers(people: int) -> int:
     return int(population(people).column("smoker").sum())
 
 
 @pytest.mark.parametrize(
     ("tier", "plan"),
-    [("additive", EACH), ("additive", ALL), ("additive", SOME), ("prio3", SOME)],
+    [("additive", EACH), ("additive", ALL), ("additive", SOME), ("prio3", SOME), ("additive", JOINT)],
     ids=str,
 )
 def test_a_count_has_its_law_in_both_tiers(plan: NoisePlan, tier: Tier) -> None:
-    measured = count_errors(in_process(100), smokers(100), plan, tier, 120)
-    assert follows(measured, exact_law(plan), bins=3)
-    assert not follows(2 * measured, exact_law(plan), bins=3)
-    assert not follows(np.zeros_like(measured), exact_law(plan), bins=3)
+    measured, law = count_errors(in_process(100), smokers(100), plan, tier, 120), law_of(plan)
+    assert follows(measured, law, bins=3)
+    assert not follows(2 * measured, law, bins=3)
+    assert not follows(np.zeros_like(measured), law, bins=3)
 
 
 def histogram_errors(tier: Tier, plan: NoisePlan, collections: int) -> Integers:
@@ -79,12 +87,11 @@ def histogram_errors(tier: Tier, plan: NoisePlan, collections: int) -> Integers:
     return np.array([np.rint(one.values * 60).astype(np.int64) - truth for one in answers])
 
 
-@TIERS
-def test_every_bin_of_a_histogram_has_the_law_of_sensitivity_two(tier: Tier) -> None:
-    measured = histogram_errors(tier, SOME, 40)
-    law = exact_law(SOME, epsilon=0.5)
-    assert follows(measured.reshape(-1), law, bins=4)
-    assert not follows(measured.reshape(-1), exact_law(SOME, epsilon=1.0), bins=4)
+@pytest.mark.parametrize(("tier", "plan"), [("additive", SOME), ("prio3", SOME), ("prio3", JOINT)], ids=str)
+def test_every_bin_of_a_histogram_has_the_law_of_sensitivity_two(tier: Tier, plan: NoisePlan) -> None:
+    measured = histogram_errors(tier, plan, 40)
+    assert follows(measured.reshape(-1), law_of(plan, epsilon=0.5), bins=4)
+    assert not follows(measured.reshape(-1), law_of(plan, epsilon=1.0), bins=4)
     together = np.asarray(np.corrcoef(measured.T))[np.triu_indices(measured.shape[1], 1)]
     assert np.abs(together).max() < 0.65  # 40 pairs, four standard errors: every bin has its own noise
 
@@ -110,16 +117,16 @@ def test_over_grpc_the_law_is_the_same() -> None:
 def test_two_thousand_counts_of_a_million_people(plan: NoisePlan) -> None:
     people = 1_000_000
     measured = count_errors(in_process(people), smokers(people), plan, "additive", 2000)
-    assert follows(measured, exact_law(plan), bins=6)
-    assert measured.var() == pytest.approx(FACTOR[plan] * CENTRAL_VARIANCE, rel=0.25)
+    assert follows(measured, law_of(plan), bins=6)
+    assert measured.var() == pytest.approx(FACTORS[plan] * CENTRAL_VARIANCE, rel=0.25)
 
 
 @pytest.mark.nightly
 @TIERS
 def test_two_thousand_bins(tier: Tier) -> None:
-    for plan in FACTOR:
+    for plan in FACTORS:
         measured = histogram_errors(tier, plan, 500).reshape(-1)
-        assert follows(measured, exact_law(plan, epsilon=0.5), bins=8)
+        assert follows(measured, law_of(plan, epsilon=0.5), bins=8)
 
 
 @pytest.mark.nightly
@@ -131,3 +138,22 @@ def test_three_hundred_collections_by_processes(plan: NoisePlan, tier: Tier) -> 
         measured = count_errors(simulation.shared, smokers(100), plan, tier, 300)
     assert follows(measured, exact_law(plan, servers=2), bins=4)
     assert not follows(2 * measured, exact_law(plan, servers=2), bins=4)
+
+
+def joint_by_processes(collections: int) -> Integers:
+    records, keyring = population(100), Keyring.insecurely_seeded(301)
+    with Simulation([records], budget=PLENTY, servers=3, keyring=keyring) as simulation:
+        return count_errors(simulation.shared, smokers(100), JOINT, "additive", collections)
+
+
+def test_three_processes_draw_the_noise_of_one_curator() -> None:
+    measured = joint_by_processes(40)
+    assert follows(measured, law_of(JOINT), bins=2)
+    assert not follows(measured * 3, law_of(JOINT), bins=2)
+
+
+@pytest.mark.nightly
+def test_two_thousand_joint_counts_by_processes() -> None:
+    measured = joint_by_processes(2000)
+    assert follows(measured, law_of(JOINT), bins=6)
+    assert np.abs(measured).mean() == pytest.approx(0.851, rel=0.1)  # 3.6 standard errors

@@ -26,6 +26,7 @@ class NoisePlan(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     NOISE_PLAN_UNSPECIFIED: _ClassVar[NoisePlan]
     NOISE_PLAN_EACH_SERVER: _ClassVar[NoisePlan]
     NOISE_PLAN_DIVIDED: _ClassVar[NoisePlan]
+    NOISE_PLAN_JOINT: _ClassVar[NoisePlan]
 ENCODING_KIND_UNSPECIFIED: EncodingKind
 ENCODING_KIND_COUNT: EncodingKind
 ENCODING_KIND_SUM: EncodingKind
@@ -38,6 +39,7 @@ TIER_ADDITIVE: Tier
 NOISE_PLAN_UNSPECIFIED: NoisePlan
 NOISE_PLAN_EACH_SERVER: NoisePlan
 NOISE_PLAN_DIVIDED: NoisePlan
+NOISE_PLAN_JOINT: NoisePlan
 
 class Collection(_message.Message):
     __slots__ = ("collection_id", "resolution", "epsilon_nanonats", "noise_plan", "servers", "parties", "minimum_batch", "encoding", "tier", "keys", "tolerated", "witnesses", "commitment", "ends", "relayed", "query")

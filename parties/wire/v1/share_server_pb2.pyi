@@ -184,33 +184,63 @@ class GetHoldingRequest(_message.Message):
     def __init__(self, collection: _Optional[bytes] = ...) -> None: ...
 
 class GetHoldingResponse(_message.Message):
-    __slots__ = ("reports", "accepted", "jobs", "sealed", "signature")
+    __slots__ = ("reports", "accepted", "jobs", "sealed", "signature", "attempt")
     REPORTS_FIELD_NUMBER: _ClassVar[int]
     ACCEPTED_FIELD_NUMBER: _ClassVar[int]
     JOBS_FIELD_NUMBER: _ClassVar[int]
     SEALED_FIELD_NUMBER: _ClassVar[int]
     SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     reports: int
     accepted: bytes
     jobs: int
     sealed: bool
     signature: bytes
-    def __init__(self, reports: _Optional[int] = ..., accepted: _Optional[bytes] = ..., jobs: _Optional[int] = ..., sealed: bool = ..., signature: _Optional[bytes] = ...) -> None: ...
+    attempt: bytes
+    def __init__(self, reports: _Optional[int] = ..., accepted: _Optional[bytes] = ..., jobs: _Optional[int] = ..., sealed: bool = ..., signature: _Optional[bytes] = ..., attempt: _Optional[bytes] = ...) -> None: ...
 
 class ReleaseRequest(_message.Message):
-    __slots__ = ("collection", "accepted", "signatures")
+    __slots__ = ("collection", "accepted", "signatures", "addresses")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     ACCEPTED_FIELD_NUMBER: _ClassVar[int]
     SIGNATURES_FIELD_NUMBER: _ClassVar[int]
+    ADDRESSES_FIELD_NUMBER: _ClassVar[int]
     collection: bytes
     accepted: bytes
     signatures: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, collection: _Optional[bytes] = ..., accepted: _Optional[bytes] = ..., signatures: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    addresses: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, collection: _Optional[bytes] = ..., accepted: _Optional[bytes] = ..., signatures: _Optional[_Iterable[bytes]] = ..., addresses: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ReleaseResponse(_message.Message):
-    __slots__ = ("noisy_sum", "noisy_sums")
+    __slots__ = ("noisy_sum", "noisy_sums", "attempt")
     NOISY_SUM_FIELD_NUMBER: _ClassVar[int]
     NOISY_SUMS_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     noisy_sum: int
     noisy_sums: bytes
-    def __init__(self, noisy_sum: _Optional[int] = ..., noisy_sums: _Optional[bytes] = ...) -> None: ...
+    attempt: bytes
+    def __init__(self, noisy_sum: _Optional[int] = ..., noisy_sums: _Optional[bytes] = ..., attempt: _Optional[bytes] = ...) -> None: ...
+
+class ComputeRequest(_message.Message):
+    __slots__ = ("collection", "server", "round", "payload", "more")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    SERVER_FIELD_NUMBER: _ClassVar[int]
+    ROUND_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    MORE_FIELD_NUMBER: _ClassVar[int]
+    collection: bytes
+    server: int
+    round: int
+    payload: bytes
+    more: bool
+    def __init__(self, collection: _Optional[bytes] = ..., server: _Optional[int] = ..., round: _Optional[int] = ..., payload: _Optional[bytes] = ..., more: bool = ...) -> None: ...
+
+class ComputeResponse(_message.Message):
+    __slots__ = ("round", "payload", "more")
+    ROUND_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    MORE_FIELD_NUMBER: _ClassVar[int]
+    round: int
+    payload: bytes
+    more: bool
+    def __init__(self, round: _Optional[int] = ..., payload: _Optional[bytes] = ..., more: bool = ...) -> None: ...

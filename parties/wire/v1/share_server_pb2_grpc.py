@@ -35,6 +35,7 @@ class ShareServerServiceStub(object):
 
     The collector calls DescribeServer, OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release;
     parties call UploadShares; the leader calls CheckReports, VoteOnReports, CommitJob, GetOpening and SealReports of the others.
+    Where the noise plan is joint, the servers call Compute of each other while they release.
 
     Reports are listed by their positions in the collection, as ranges in increasing order: the first position and how many, four
     little-endian bytes each. Lists of yes and no are one bit for each report, the first in the highest bit of the first byte.
@@ -108,6 +109,11 @@ class ShareServerServiceStub(object):
                 request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ReleaseRequest.SerializeToString,
                 response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ReleaseResponse.FromString,
                 _registered_method=True)
+        self.Compute = channel.stream_stream(
+                '/parties.wire.v1.ShareServerService/Compute',
+                request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ComputeRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ComputeResponse.FromString,
+                _registered_method=True)
 
 
 class ShareServerServiceServicer(object):
@@ -115,6 +121,7 @@ class ShareServerServiceServicer(object):
 
     The collector calls DescribeServer, OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release;
     parties call UploadShares; the leader calls CheckReports, VoteOnReports, CommitJob, GetOpening and SealReports of the others.
+    Where the noise plan is joint, the servers call Compute of each other while they release.
 
     Reports are listed by their positions in the collection, as ranges in increasing order: the first position and how many, four
     little-endian bytes each. Lists of yes and no are one bit for each report, the first in the highest bit of the first byte.
@@ -206,6 +213,13 @@ class ShareServerServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Compute(self, request_iterator, context):
+        """Draw joint noise with another server, which has the lower number and calls: message for message, round by round.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ShareServerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -269,6 +283,11 @@ def add_ShareServerServiceServicer_to_server(servicer, server):
                     request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ReleaseRequest.FromString,
                     response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ReleaseResponse.SerializeToString,
             ),
+            'Compute': grpc.stream_stream_rpc_method_handler(
+                    servicer.Compute,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ComputeRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ComputeResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'parties.wire.v1.ShareServerService', rpc_method_handlers)
@@ -282,6 +301,7 @@ class ShareServerService(object):
 
     The collector calls DescribeServer, OpenCollection, AgreeOnReports (of the first server, which leads), GetHolding and Release;
     parties call UploadShares; the leader calls CheckReports, VoteOnReports, CommitJob, GetOpening and SealReports of the others.
+    Where the noise plan is joint, the servers call Compute of each other while they release.
 
     Reports are listed by their positions in the collection, as ranges in increasing order: the first position and how many, four
     little-endian bytes each. Lists of yes and no are one bit for each report, the first in the highest bit of the first byte.
@@ -603,6 +623,33 @@ class ShareServerService(object):
             '/parties.wire.v1.ShareServerService/Release',
             parties_dot_wire_dot_v1_dot_share__server__pb2.ReleaseRequest.SerializeToString,
             parties_dot_wire_dot_v1_dot_share__server__pb2.ReleaseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Compute(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/parties.wire.v1.ShareServerService/Compute',
+            parties_dot_wire_dot_v1_dot_share__server__pb2.ComputeRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_share__server__pb2.ComputeResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -17,7 +17,7 @@ from localdp.party.party import Party
 from localdp.sharing.collection import Collection
 from localdp.sharing.server_policy import ServerPolicy
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import Holding
+from localdp.sharing.storage import Holding, Published
 from localdp.sharing.vault import MemoryVault
 from parties.federated.watching import Spending, WatchedShares
 from tests.support.federations import KEYRING, ONE, parties_of, people, share_servers_of
@@ -62,9 +62,7 @@ class Breaking(InProcessShareServers):
         self._break("holdings", collection, lambda: None)
         return super().holdings(collection)
 
-    def release(
-        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
-    ) -> list[tuple[int, ...]]:
+    def release(self, collection: Collection, accepted: bytes, signed: Sequence[bytes]) -> list[Published]:
         self._break(
             "release", collection, lambda: self._servers[0].release(collection.digest, accepted, signed)
         )

@@ -29,7 +29,7 @@ from localdp.sharing.agreement import agree, proposals, verify
 from localdp.sharing.blocks import Mask, Octets, Positions, Rows
 from localdp.sharing.collection import Collection
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import Job, MemoryStorage
+from localdp.sharing.storage import Job, MemoryStorage, Published
 from localdp.sharing.vault import MemoryVault
 from tests.support import federations
 from tests.support.shares import (
@@ -426,9 +426,7 @@ class HalfWay(InProcessShareServers):
 
     away = True
 
-    def release(
-        self, collection: Collection, accepted: bytes, signed: Sequence[bytes]
-    ) -> list[tuple[int, ...]]:
+    def release(self, collection: Collection, accepted: bytes, signed: Sequence[bytes]) -> list[Published]:
         if self.away:
             self.away = False
             self._servers[0].release(collection.digest, accepted, signed)

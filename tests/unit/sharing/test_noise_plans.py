@@ -12,7 +12,6 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomness.discrete_laplace import DiscreteLaplace
 from localdp.randomness.hazmat import SeededSource
-from localdp.randomness.polya import PolyaDifference
 from localdp.sharing.noise_plans import PLANS, NoisePlan, ServerNoise, central_law
 
 ONE = Epsilon.requested(1)
@@ -66,14 +65,28 @@ def test_a_plan_that_tolerates_all_but_one_is_each_server_by_another_name() -> N
 
 def test_a_coalition_does_not_know_the_noises_of_the_others() -> None:
     noise = ServerNoise(NoisePlan.divided(1), ONE, 1, 3)
-    assert noise.honest_laws([]) == [PolyaDifference(Fraction(1), 2)] * 3
-    assert noise.honest_laws([2, 0, 2]) == [noise.law_for(1)]
     left = noise.honest(2)
     assert left is not None and left.shape == Fraction(1, 2)
     assert noise.honest(3) is None
-    for broken in (lambda: noise.law_for(3), lambda: noise.honest_laws([-1]), lambda: noise.honest(4)):
-        with pytest.raises(InvalidParameter):
-            broken()
+    with pytest.raises(InvalidParameter):
+        noise.honest(4)
+
+
+def test_joint_noise_is_the_central_one_and_two_of_three_servers_know_it() -> None:
+    noise = ServerNoise(NoisePlan.JOINT, ONE, 2, 3)
+    assert noise.total == noise.honest(1) == ServerNoise(NoisePlan.DIVIDED, ONE, 2, 3).total
+    assert noise.honest(2) is None
+    assert 0 < noise.delta(1) < noise.delta(65_536) < Fraction(1, 1 << 40)
+    assert NoisePlan.JOINT.withstands(3) == 1
+    with pytest.raises(InvalidParameter, match="no server has its own"):
+        noise.draw(SeededSource(1), 1)
+
+
+def test_joint_noise_is_refused_where_its_delta_would_be_large() -> None:
+    ServerNoise(NoisePlan.JOINT, Epsilon.requested(14), 1, 3).require_drawable(1)
+    with pytest.raises(InvalidParameter, match="delta above"):
+        ServerNoise(NoisePlan.JOINT, Epsilon.requested(30), 1, 3).require_drawable(1)
+    assert ServerNoise(NoisePlan.EACH_SERVER, Epsilon.requested(30), 1, 3).delta(65_536) == 0
 
 
 @pytest.mark.parametrize("plan", [*PLANS, NoisePlan.divided(1)])

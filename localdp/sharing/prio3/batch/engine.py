@@ -26,8 +26,12 @@ def can_compile(prio3: Prio3) -> bool:
     """Whether compiled code is installed, wanted, and knows the circuit."""
     from localdp.sharing.prio3.batch.compiled.plan import has_plan
 
-    wanted = os.environ.get(WITHOUT_NUMBA, "0") in ("", "0") and sys.byteorder == "little"
-    if not wanted or not has_plan(prio3):
+    return has_plan(prio3) and compiler_is_wanted()
+
+
+def compiler_is_wanted() -> bool:
+    """Whether a compiler is installed, wanted, and made for the order of bytes of this machine."""
+    if os.environ.get(WITHOUT_NUMBA, "0") not in ("", "0") or sys.byteorder != "little":
         return False
     try:
         import numba

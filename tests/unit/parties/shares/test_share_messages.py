@@ -168,7 +168,7 @@ def test_sums_come_back_and_others_are_refused() -> None:
     small, large = collection_of(), collection_of(encoding=Encoding.histogram(3), tier="prio3")
     for collection, sums in ((small, (PRIME - 1,)), (large, (0, 2**100, 7))):
         told = pb.ReleaseResponse(noisy_sums=collection.field.pack(sums))
-        assert messages.sums_from_wire(collection, told) == sums
+        assert messages.release_from_wire(collection, told).noisy_sums == told.noisy_sums
     for data in (b"", bytes(7), bytes(16), PRIME.to_bytes(8, "little")):
         with pytest.raises(MalformedReport):
-            messages.sums_from_wire(small, pb.ReleaseResponse(noisy_sums=data))
+            messages.release_from_wire(small, pb.ReleaseResponse(noisy_sums=data))

@@ -1,0 +1,143 @@
+"""One attempt of a computation, from its name to what each server gives the analyst: nonces, tags, noise, proof, release.
+
+    nonces  ->  reshare | noise  ->  VERIFY  ->  verdicts of both others  ->  two components for the analyst
+
+The name of a computation is a digest of all that is public about it (`computation_name`): the collection, the sealed
+set of reports, epsilon, sensitivity and thresholds; a server takes part in one name a collection, ever.  Every
+attempt begins with 16 fresh octets of each server, and every message after that carries the attempt's tag and the
+number of its round: two honest servers never work with different streams, and a message of another attempt, another
+round or another length is refused.
+
+What a server is given to store before it releases is a `ReleasedComponents`; the analyst adds them up only if both
+holders of each component sent the same, under one tag.
+
+Checked in tests/unit/computing/test_attempts.py and tests/fault/test_cheating_servers.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from localdp.computing.dialogue import SERVERS, Dialogue, Exchange, Received, others
+from localdp.computing.gates import pack_elements
+from localdp.computing.joint_noise import noisy_sums
+from localdp.computing.keyed_streams import NONCE_BYTES, HeldKeys, KeyedAttempt
+from localdp.computing.seat import Seat
+from localdp.computing.verification import verified
+from localdp.errors import ComputationAborted, InvalidParameter
+from localdp.framing import DIGEST_BYTES, digest
+from localdp.sharing.digit_coins import LaplaceCoins
+from localdp.sharing.prio3.batch.kernels import Kernel
+from localdp.sharing.prio3.batch.words import Words
+from localdp.sharing.prio3.fields import PrimeField
+
+T = TypeVar("T")
+_ROUND_BYTES = 4
+HEADER_BYTES = DIGEST_BYTES + _ROUND_BYTES
+
+
+def computation_name(collection: bytes, sealed: bytes, law: LaplaceCoins, count: int) -> bytes:
+    """The digest that names joint noise on so many sums; `collection` and `sealed` are digests."""
+    coins = law.magnitude
+    numbers = (law.epsilon.nanonats, law.sensitivity, count, coins.digits, coins.bits, *law.thresholds)
+    return digest(b"joint", collection, sealed, *(str(number).encode() for number in numbers))
+
+
+def tagged(dialogue: Dialogue[T], tag: bytes, server: int) -> Dialogue[T]:
+    """The same dialogue with tag and round in front of every message; what has others, or another length, is refused."""
+    number, received = 0, None
+    while True:
+        try:
+            asked = next(dialogue) if received is None else dialogue.send(received)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        header = tag + number.to_bytes(_ROUND_BYTES, "big")
+        received = yield from _carried(asked, header, server)
+        number += 1
+
+
+def _carried(asked: Exchange, header: bytes, server: int) -> Generator[Exchange, Received, Received]:
+    came = yield Exchange(
+        header + asked.to_previous if asked.to_previous else b"",
+        header + asked.to_next if asked.to_next else b"",
+        asked.from_previous and HEADER_BYTES + asked.from_previous,
+        asked.from_next and HEADER_BYTES + asked.from_next,
+    )
+    expected = (asked.from_previous, asked.from_next)
+    return Received(*(_payload(server, place, came[place], expected[place], header) for place in (0, 1)))
+
+
+def _payload(server: int, place: int, octets: bytes, expected: int, header: bytes) -> bytes:
+    size = HEADER_BYTES + expected if expected else 0
+    if len(octets) != size or octets[DIGEST_BYTES:HEADER_BYTES] != header[DIGEST_BYTES:][:size]:
+        raise ComputationAborted.by("a message of another round or length", (others(server)[place],))
+    if octets[:DIGEST_BYTES] != header[:DIGEST_BYTES][:size]:
+        # The sender may be honest, and the third server may have told the two of us different nonces.
+        raise ComputationAborted.by("a message of another attempt", others(server))
+    return octets[HEADER_BYTES:]
+
+
+def attempted(server: int, keys: HeldKeys, computation: bytes, nonce: bytes) -> Dialogue[KeyedAttempt]:
+    """Agree on an attempt: one round; `nonce` is fresh, from the operating system, and never used again."""
+    if len(nonce) != NONCE_BYTES:
+        raise InvalidParameter(f"a nonce has {NONCE_BYTES} bytes")
+
+    def told() -> Dialogue[tuple[bytes, ...]]:
+        came = yield Exchange(nonce, nonce, NONCE_BYTES, NONCE_BYTES)
+        previous, following = others(server)
+        said = {server: nonce, previous: came.previous, following: came.next}
+        return tuple(said[number] for number in range(SERVERS))
+
+    nonces = yield from tagged(told(), digest(b"nonces", computation), server)
+    return KeyedAttempt(keys, computation, nonces)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedComponents:
+    """What one server stores in one transaction, and then gives the analyst."""
+
+    server: int
+    tag: bytes
+    own: bytes
+    next: bytes
+
+
+def released_sums(
+    server: int,
+    keys: HeldKeys,
+    computation: bytes,
+    nonce: bytes,
+    kernel: Kernel,
+    additive: Words,
+    law: LaplaceCoins,
+) -> Dialogue[ReleasedComponents]:
+    """A server's whole part: additive shares of sums in, of shape (limbs, count), components of the noisy sums out."""
+    attempt = yield from attempted(server, keys, computation, nonce)
+    seat = Seat(server, attempt, kernel)
+
+    def computed() -> Dialogue[ReleasedComponents]:
+        noisy = yield from noisy_sums(seat, additive, law)
+        yield from verified(seat)
+        own, following = (pack_elements(component) for component in noisy.both)
+        return ReleasedComponents(server, attempt.tag, own, following)
+
+    return (yield from tagged(computed(), attempt.tag, server))
+
+
+def combined_release(field: PrimeField, released: Sequence[ReleasedComponents]) -> list[int]:
+    """The noisy sums, each read as the representative of least absolute value; every component must have come twice."""
+    by_server = {one.server: one for one in released}
+    if sorted(by_server) != list(range(SERVERS)) or len({one.tag for one in released}) != 1:
+        raise ComputationAborted("a release is three servers' components of one attempt")
+    for server, one in by_server.items():
+        previous, _ = others(server)
+        if by_server[previous].next != one.own:
+            raise ComputationAborted.by(
+                f"component {server} was released in two versions", (server, previous)
+            )
+    components = [field.unpack(by_server[server].own) for server in range(SERVERS)]
+    sums = field.total(components, len(components[0]))
+    return [value - field.modulus if value > field.modulus // 2 else value for value in sums]

@@ -1,0 +1,127 @@
+"""Joint noise at a share server: it is asked for a release, meets the two others, and draws with them.
+
+    collector --Release--> each of three servers
+                           server --Compute--> server, rounds of `localdp.computing.joint_release`
+              <--two components of the noisy sums each
+
+Where all have said that they keep the verified components, each of them releases.  A server that was stopped between the
+two finds its components on record and asks the others whether they have released: then so does it, and otherwise all try
+again.
+
+Checked in tests/integration/test_joint_noise.py and tests/fault/test_joint_faults.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import grpc
+
+from localdp.computing.dialogue import others
+from localdp.computing.joint_release import joint_release
+from localdp.computing.keyed_streams import NONCE_BYTES
+from localdp.errors import InvalidParameter, PolicyRefused
+from localdp.sharing.blame import Blame
+from localdp.sharing.joint_terms import JointTerms
+from localdp.sharing.share_server import ShareServer
+from localdp.sharing.storage import Published
+from parties.shares.computing import Calling, Link, Meetings, computed
+from parties.shares.gathering import together
+from parties.shares.helper import RemoteHelper
+from parties.shares.leading import RunJob
+from parties.status import require_message
+from parties.wire.v1 import share_server_pb2 as pb
+
+Reach = Callable[[Sequence[str], Sequence[str]], list[tuple[str, grpc.aio.Channel]]]
+
+
+class JointNoise:
+    """One server's side of drawing noise with two others."""
+
+    def __init__(self, server: ShareServer, work: RunJob, reach: Reach) -> None:
+        """`work` runs what touches the server's state; `reach` makes channels to servers of these names and addresses."""
+        self._server, self._work, self._reach = server, work, reach
+        self._meetings = Meetings()
+        self._drawing: dict[bytes, asyncio.Lock] = {}
+
+    async def drawn(
+        self, name: bytes, accepted: bytes, signed: Sequence[bytes], addresses: Sequence[str]
+    ) -> Published | None:
+        """What this server has of the sums with joint noise; None where there is none to draw, or it has been drawn."""
+        if not self._server.in_progress(name) or not self._server.collection(name).plan.is_joint:
+            return None
+        async with self._drawing.setdefault(
+            name, asyncio.Lock()
+        ):  # two requests make one attempt after the other
+            if not self._server.in_progress(name):
+                return None
+            terms = await self._work(lambda: self._server.joint_terms(name, accepted, signed))
+            channels = self._neighbours(terms, addresses)
+            if terms.record.tag and await self._is_released(terms, channels):
+                published = terms.record.published
+            else:
+                published = await self._computed(terms, channels)
+        self._drawing.pop(name, None)
+        return published
+
+    async def _computed(
+        self, terms: JointTerms, channels: Sequence[tuple[str, grpc.aio.Channel]]
+    ) -> Published:
+        name = terms.collection.digest
+        previous, following = [
+            await self._linked(terms, number, channel)
+            for number, channel in zip(others(terms.server), channels, strict=True)
+        ]
+        part = joint_release(
+            terms, os.urandom(NONCE_BYTES), lambda record: self._server.keep_joint(name, record)
+        )
+        return await computed(part, previous, following, self._work)
+
+    def _neighbours(
+        self, terms: JointTerms, addresses: Sequence[str]
+    ) -> list[tuple[str, grpc.aio.Channel]]:
+        """The servers before and after this one."""
+        around = others(terms.server)
+        known = (
+            [addresses[number] for number in around]
+            if len(addresses) == len(terms.collection.servers)
+            else ()
+        )
+        return self._reach([terms.collection.servers[number] for number in around], known)
+
+    async def _linked(self, terms: JointTerms, number: int, channel: tuple[str, grpc.aio.Channel]) -> Link:
+        name, digest = channel[0], terms.collection.digest
+        if number < terms.server:
+            return await self._meetings.met(digest, number, name)
+        return Calling(*channel, digest, terms.server)
+
+    async def _is_released(
+        self, terms: JointTerms, channels: Sequence[tuple[str, grpc.aio.Channel]]
+    ) -> bool:
+        """Whether another server has released what this one has on record."""
+        helpers = [RemoteHelper(*channel, Blame(1, proved=False)) for channel in channels]
+        holdings = await together(*(helper.holding(terms.collection.digest) for helper in helpers))
+        return any(holding.attempt == terms.record.tag for holding in holdings)
+
+    async def answered(
+        self, requests: AsyncIterator[pb.ComputeRequest], caller: str | None
+    ) -> AsyncIterator[pb.ComputeResponse]:
+        """What is said to a server that calls."""
+        first = require_message(await anext(requests))
+        name, number = first.collection, first.server
+        collection = await self._work(lambda: self._server.collection(name))
+        if not collection.plan.is_joint or not number < collection.number_of(self._server.name):
+            raise InvalidParameter("a server of a lower number calls, for a collection with joint noise")
+        if caller not in (None, collection.servers[number]):
+            raise PolicyRefused("only the servers of a collection draw its noise")
+
+        async def all_of_them() -> AsyncIterator[pb.ComputeRequest]:
+            yield first
+            async for request in requests:
+                yield require_message(request)
+
+        meeting = self._meetings.answered(name, number, collection.servers[number], all_of_them())
+        async for response in meeting:
+            yield response
