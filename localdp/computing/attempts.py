@@ -16,7 +16,7 @@ Checked in tests/unit/computing/test_attempts.py and tests/fault/test_cheating_s
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ from localdp.computing.gates import pack_elements
 from localdp.computing.joint_noise import noisy_sums
 from localdp.computing.keyed_streams import NONCE_BYTES, HeldKeys, KeyedAttempt
 from localdp.computing.seat import Seat
+from localdp.computing.selection_law import SelectionLaw
 from localdp.computing.verification import verified
 from localdp.errors import ComputationAborted, InvalidParameter
 from localdp.framing import DIGEST_BYTES, digest
@@ -38,11 +39,11 @@ _ROUND_BYTES = 4
 HEADER_BYTES = DIGEST_BYTES + _ROUND_BYTES
 
 
-def computation_name(collection: bytes, sealed: bytes, law: LaplaceCoins, count: int) -> bytes:
-    """The digest that names joint noise on so many sums; `collection` and `sealed` are digests."""
-    coins = law.magnitude
-    numbers = (law.epsilon.nanonats, law.sensitivity, count, coins.digits, coins.bits, *law.thresholds)
-    return digest(b"joint", collection, sealed, *(str(number).encode() for number in numbers))
+def computation_name(
+    collection: bytes, sealed: bytes, law: LaplaceCoins | SelectionLaw, count: int
+) -> bytes:
+    """The digest that names noise on so many sums, or a selection among them; `collection` and `sealed` are digests."""
+    return digest(b"computation", collection, sealed, law.text.encode(), str(count).encode())
 
 
 def tagged(dialogue: Dialogue[T], tag: bytes, server: int) -> Dialogue[T]:
@@ -105,26 +106,25 @@ class ReleasedComponents:
     next: bytes
 
 
-def released_sums(
+def in_attempt(
     server: int,
     keys: HeldKeys,
     computation: bytes,
     nonce: bytes,
     kernel: Kernel,
-    additive: Words,
-    law: LaplaceCoins,
-) -> Dialogue[ReleasedComponents]:
-    """A server's whole part: additive shares of sums in, of shape (limbs, count), components of the noisy sums out."""
+    part: Callable[[Seat], Dialogue[T]],
+) -> Dialogue[T]:
+    """A server's part under a fresh tag: what it computes, it computes in a seat of this attempt."""
     attempt = yield from attempted(server, keys, computation, nonce)
-    seat = Seat(server, attempt, kernel)
+    return (yield from tagged(part(Seat(server, attempt, kernel)), attempt.tag, server))
 
-    def computed() -> Dialogue[ReleasedComponents]:
-        noisy = yield from noisy_sums(seat, additive, law)
-        yield from verified(seat)
-        own, following = (pack_elements(component) for component in noisy.both)
-        return ReleasedComponents(server, attempt.tag, own, following)
 
-    return (yield from tagged(computed(), attempt.tag, server))
+def released_sums(seat: Seat, additive: Words, law: LaplaceCoins) -> Dialogue[ReleasedComponents]:
+    """Additive shares of sums in, of shape (limbs, count), components of the noisy sums out, all gates verified."""
+    noisy = yield from noisy_sums(seat, additive, law)
+    yield from verified(seat)
+    own, following = (pack_elements(component) for component in noisy.both)
+    return ReleasedComponents(seat.server, seat.attempt.tag, own, following)
 
 
 def combined_release(field: PrimeField, released: Sequence[ReleasedComponents]) -> list[int]:

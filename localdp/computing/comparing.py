@@ -64,9 +64,13 @@ def _decided(seat: Seat, first: SharedWords, equal: SharedWords) -> Dialogue[Sha
 
 def all_zero(seat: Seat, rows: SharedWords) -> Dialogue[SharedWords]:
     """Whether all rows of a lane are zero."""
-    clear = seat.flipped(rows)
-    while clear.shape[0] > 1:
-        pairs = clear.shape[0] // 2
-        made = yield from conjunction(seat, clear[0 : 2 * pairs : 2], clear[1 : 2 * pairs : 2])
-        clear = joined([made, clear[2 * pairs :]])
-    return clear[0]
+    return (yield from all_ones(seat, seat.flipped(rows)))
+
+
+def all_ones(seat: Seat, rows: SharedWords) -> Dialogue[SharedWords]:
+    """Whether all rows of a lane are one: as many rounds as the number of rows has doublings."""
+    while rows.shape[0] > 1:
+        pairs = rows.shape[0] // 2
+        made = yield from conjunction(seat, rows[0 : 2 * pairs : 2], rows[1 : 2 * pairs : 2])
+        rows = joined([made, rows[2 * pairs :]])
+    return rows[0]

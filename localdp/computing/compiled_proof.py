@@ -10,13 +10,17 @@ Checked against the numpy form in tests/unit/computing/test_proof_code.py.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import NamedTuple
+
 import numpy as np
 from llvmlite import ir
 
-from localdp.computing.proof_code import LANES, powers, sign_table
+from localdp.computing.proof_code import LANES, Side, constants, counted, powers, sign_table
 from localdp.sharing.prio3.batch.compiled.arithmetic import (
     Element,
     accumulate,
+    accumulate_element,
     add,
     collapse,
     lift,
@@ -27,9 +31,9 @@ from localdp.sharing.prio3.batch.compiled.arithmetic import (
     subtract,
 )
 from localdp.sharing.prio3.batch.compiled.signatures import GIVEN, MATRIX, VECTOR, element
-from localdp.sharing.prio3.batch.compiled.toolchain import Emitted, Kind, emitted, entry, part, types
+from localdp.sharing.prio3.batch.compiled.toolchain import Code, Emitted, Kind, emitted, entry, part, types
 from localdp.sharing.prio3.batch.compiled.words import Arguments, Target, Word
-from localdp.sharing.prio3.batch.kernels import Kernel, elements
+from localdp.sharing.prio3.batch.kernels import Kernel
 from localdp.sharing.prio3.batch.words import Words
 
 _BLOCK = 1024  # words or elements that stay in the first cache
@@ -90,12 +94,12 @@ def rotations(e: Words, a: Words, c: Words, f: Words, b: Words, d: Words, wrong:
 
 @part
 def _signed(table: Words, word: Word, zero: Element) -> Element:
-    """The sum of the table's entries for the eight octets of a word."""
-    total = load(table, 0, int(word & _OCTET), zero)
-    for place in range(1, 8):
+    """The sum of the table's entries for the eight octets of a word, reduced once."""
+    sums = nothing(zero)
+    for place in range(8):
         octet = int(word >> np.uint64(8 * place) & _OCTET)
-        total = add(total, load(table, 0, 256 * place + octet, zero))
-    return total
+        sums = accumulate_element(sums, load(table, 0, 256 * place + octet, zero))
+    return collapse(sums, zero)
 
 
 def signs_signature(limbs: int) -> Kind:
@@ -167,54 +171,66 @@ def _row(vector: Words) -> Words:
     return np.ascontiguousarray(vector.T).reshape(1, -1)
 
 
+class _Compiled(NamedTuple):
+    rotations: Code
+    signs: Code
+    correlated: Code
+    combined: Code
+    scaled: Code
+
+
+@cache
+def compiled_steps(limbs: int) -> _Compiled:
+    """Everything that a field of so many words needs: compiled now, or loaded from disk."""
+    return _Compiled(
+        entry(rotations, ROTATIONS),
+        entry(signs, signs_signature(limbs)),
+        entry(correlated, correlated_signature(limbs)),
+        entry(combined, combined_signature(limbs)),
+        entry(scaled, scaled_signature(limbs)),
+    )
+
+
 class CompiledProofCode:
     """The proof's arithmetic for Field64 and Field128."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self._zero = np.uint64(0) if kernel.limbs == 1 else (np.uint64(0), np.uint64(0))
+        self._steps = compiled_steps(kernel.limbs)
 
     def _columns(self, row: Words) -> Words:
         return np.ascontiguousarray(row.reshape(-1, self.kernel.limbs).T)
 
-    def rotations(self, left: Words, right: Words) -> list[int]:
+    def rotations(self, left: Side, right: Side) -> Words:
         wrong = np.zeros(2 * LANES - 1, np.int64)
-        entry(rotations, ROTATIONS)(*left, *right, wrong)
-        count = left.shape[1]
-        return [
-            (LANES - abs(place)) * count - 2 * ones for place, ones in enumerate(wrong.tolist(), 1 - LANES)
-        ]
+        self._steps.rotations(*left, *right, wrong)
+        lanes = len(left[0]) * (LANES - np.abs(np.arange(1 - LANES, LANES)))
+        return counted(self.kernel, lanes - 2 * wrong)
 
-    def signs(self, words: Words, point: int, *, transformed: bool) -> Words:
+    def signs(self, words: Side, point: int, *, transformed: bool) -> Words:
         limbs = self.kernel.limbs
         table = sign_table(self.kernel, point).reshape(limbs, -1)
-        out = np.empty((1, 4 * limbs * words.shape[1]), np.uint64)
-        entry(signs, signs_signature(limbs))(*words, _row(table), transformed, self._zero, out)
+        out = np.empty((1, 4 * limbs * len(words[0])), np.uint64)
+        self._steps.signs(*words, _row(table), transformed, self._zero, out)
         return self._columns(out)
 
-    def correlated(self, u: Words, v: Words, chunks: int) -> list[int]:
+    def correlated(self, u: Words, v: Words, chunks: int) -> Words:
         kernel = self.kernel
         out = np.zeros((1, kernel.limbs * (2 * chunks - 1)), np.uint64)
         size = u.shape[1] // chunks
-        code = entry(correlated, correlated_signature(kernel.limbs))
-        code(_row(kernel.lift(u)), _row(v), chunks, size, self._zero, out)
-        return [
-            sum(word << 64 * place for place, word in enumerate(words))
-            for words in out.reshape(-1, kernel.limbs).tolist()
-        ]
+        self._steps.correlated(_row(kernel.lift(u)), _row(v), chunks, size, self._zero, out)
+        return self._columns(out)
 
     def combined(self, u: Words, chunks: int, point: int) -> Words:
         kernel = self.kernel
-        weights = kernel.lift(elements(kernel, powers(kernel, point, chunks)))[:, :, 0]
+        weights = kernel.lift(constants(kernel, powers(kernel, point, chunks)))
         size = u.shape[1] // chunks
         out = np.empty((1, kernel.limbs * size), np.uint64)
-        entry(combined, combined_signature(kernel.limbs))(
-            _row(u), _row(weights), chunks, size, self._zero, out
-        )
+        self._steps.combined(_row(u), _row(weights), chunks, size, self._zero, out)
         return self._columns(out)
 
     def scaled(self, theta: Words, alpha: Words) -> Words:
         out = np.empty((1, theta.size), np.uint64)
-        code = entry(scaled, scaled_signature(self.kernel.limbs))
-        code(_row(theta), _row(alpha), theta.shape[1], self._zero, out)
+        self._steps.scaled(_row(theta), _row(alpha), theta.shape[1], self._zero, out)
         return self._columns(out)

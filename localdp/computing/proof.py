@@ -29,10 +29,10 @@ from fractions import Fraction
 import numpy as np
 
 from localdp.computing.keyed_streams import SharedStream
-from localdp.computing.proof_code import LANES, NumpyProofCode, ProofCode
+from localdp.computing.proof_code import LANES, NumpyProofCode, ProofCode, Side
 from localdp.computing.transcript import ProductGates, WordGates
 from localdp.sharing.prio3.batch.engine import compiler_is_wanted
-from localdp.sharing.prio3.batch.kernels import Kernel, elements
+from localdp.sharing.prio3.batch.kernels import Kernel
 from localdp.sharing.prio3.batch.words import Words
 from localdp.sharing.prio3.fields import FIELD64, FIELD128, PrimeField
 
@@ -89,12 +89,11 @@ def flat(pairs: Words) -> Words:
     return np.ascontiguousarray(pairs.swapaxes(0, 1)).reshape(pairs.shape[1], -1)
 
 
-def laurent(coefficients: list[int], point: int, field: PrimeField) -> int:
+def laurent(kernel: Kernel, coefficients: Words, point: int) -> int:
     """The sum of the coefficients X^-k .. X^-1, X^1 .. X^k at a point; the constant one is not among them."""
-    half, p = len(coefficients) // 2, field.modulus
-    inverse = field.inverse(point)
-    total = 0
-    for side, base in ((coefficients[:half], inverse), (coefficients[: half - 1 : -1], point)):
+    values, p = as_integers(coefficients), kernel.field.modulus
+    half, total = len(values) // 2, 0
+    for side, base in ((values[:half], kernel.field.inverse(point)), (values[: half - 1 : -1], point)):
         value = 0
         for coefficient in side:
             value = (value + coefficient) * base % p
@@ -102,12 +101,11 @@ def laurent(coefficients: list[int], point: int, field: PrimeField) -> int:
     return total % p
 
 
-def as_integers(kernel: Kernel, vector: Words) -> list[int]:
+def as_integers(vector: Words) -> list[int]:
     """Elements as Python integers."""
-    limbs = vector.tolist()
-    return [
-        sum(word << 64 * place for place, word in enumerate(words)) for words in zip(*limbs, strict=True)
-    ]
+    if len(vector) == 1:
+        return list(map(int, vector[0].tolist()))
+    return [low + (high << 64) for low, high in zip(*vector.tolist(), strict=True)]
 
 
 def _thetas(seed: SharedStream, kernel: Kernel, products: list[ProductGates]) -> list[Words]:
@@ -127,11 +125,11 @@ class Prover:
     ) -> None:
         """`share` is the stream that the left verifier has too, `pad` the one of the right verifier."""
         self._code, self._products, self._share, self._pad = code, products, share, pad
-        self._left = np.stack([gates.e[0], gates.x[0], gates.y[0]])
-        self._right = np.stack([gates.r[1], gates.y[1], gates.x[1]])
+        self._left: Side = (gates.e[0], gates.x[0], gates.y[0])
+        self._right: Side = (gates.r[1], gates.y[1], gates.x[1])
         self._u = self._v = np.zeros((code.kernel.limbs, 0), np.uint64)
 
-    def first(self) -> list[int]:
+    def first(self) -> Words:
         """The right verifier's share of the first level."""
         return self._masked(self._code.rotations(self._left, self._right))
 
@@ -149,12 +147,12 @@ class Prover:
     def _alphas(self) -> list[Words]:
         return [gates.alpha for gates in self._products]
 
-    def level(self, chunks: int) -> list[int]:
+    def level(self, chunks: int) -> Words:
         """The right verifier's share of a level."""
         self._u, self._v = padded(self._u, chunks), padded(self._v, chunks)
         return self._masked(self._code.correlated(self._u, self._v, chunks))
 
-    def last(self, chunks: int) -> list[int]:
+    def last(self, chunks: int) -> Words:
         """The same for the last level, with both pads."""
         kernel = self._code.kernel
         self._u = with_pad(self._u, self._share.elements(kernel, 1), 0)
@@ -166,12 +164,11 @@ class Prover:
         self._u = self._code.combined(self._u, chunks, point)
         self._v = self._code.combined(self._v, chunks, self._code.kernel.field.inverse(point))
 
-    def _masked(self, coefficients: list[int]) -> list[int]:
+    def _masked(self, coefficients: Words) -> Words:
         """Without the constant coefficient, less what the left verifier draws."""
-        kernel, half = self._code.kernel, len(coefficients) // 2
-        sent = coefficients[:half] + coefficients[half + 1 :]
-        masks = as_integers(kernel, self._share.elements(kernel, len(sent)))
-        return [(c - mask) % kernel.field.modulus for c, mask in zip(sent, masks, strict=True)]
+        kernel, half = self._code.kernel, coefficients.shape[1] // 2
+        sent = np.concatenate([coefficients[:, :half], coefficients[:, half + 1 :]], axis=1)
+        return kernel.subtract(sent, self._share.elements(kernel, sent.shape[1]))
 
 
 def with_pad(vector: Words, pad: Words, place: int) -> Words:
@@ -195,21 +192,21 @@ class Verifier:
     """One side of a proof: its vector and its share of the claim."""
 
     def __init__(
-        self, code: ProofCode, words: Words, products: list[tuple[Words, Words]], *, is_left: bool
+        self, code: ProofCode, words: Side, products: list[tuple[Words, Words]], *, is_left: bool
     ) -> None:
         """`words`: (e, a, c) or (f, b, d); `products`: factors and parts of the product of each statement."""
         self._code, self._words, self._products, self._is_left = code, words, products, is_left
         self._vector = np.zeros((code.kernel.limbs, 0), np.uint64)
         self._claim = 0
 
-    def fold_first(self, coefficients: list[int], point: int, seed: SharedStream) -> None:
+    def fold_first(self, coefficients: Words, point: int, seed: SharedStream) -> None:
         """At the first point; the constant coefficient, the number of lanes, stands with the left verifier."""
         code, field = self._code, self._code.kernel.field
-        lanes = LANES * self._words.shape[1] if self._is_left else 0
-        self._claim = 4 * (lanes + laurent(coefficients, point, field)) % field.modulus
+        lanes = LANES * len(self._words[0]) if self._is_left else 0
+        self._claim = 4 * (lanes + laurent(code.kernel, coefficients, point)) % field.modulus
         thetas = [seed.elements(code.kernel, gamma.shape[1]) for _, gamma in self._products]
         for theta, (_, gamma) in zip(thetas, self._products, strict=True):
-            self._claim += code.correlated(theta, gamma, 1)[0]
+            self._claim += as_integers(code.correlated(theta, gamma, 1))[0]
         factors = [factor for factor, _ in self._products]
         if self._is_left:
             signs = code.signs(self._words, point, transformed=False)
@@ -218,10 +215,10 @@ class Verifier:
             signs = code.signs(self._words, field.inverse(point), transformed=True)
             self._vector = np.concatenate([signs, *(flat(factor) for factor in factors)], axis=1)
 
-    def fold(self, coefficients: list[int], chunks: int, point: int) -> None:
+    def fold(self, coefficients: Words, chunks: int, point: int) -> None:
         """At the point of a level."""
         field = self._code.kernel.field
-        self._claim += laurent(coefficients, point, field)
+        self._claim += laurent(self._code.kernel, coefficients, point)
         at = point if self._is_left else field.inverse(point)
         self._vector = self._code.combined(padded(self._vector, chunks), chunks, at)
 
@@ -231,10 +228,5 @@ class Verifier:
 
     def last_words(self) -> tuple[int, int]:
         """What is left of the vector, and of the claim."""
-        (value,) = as_integers(self._code.kernel, self._vector)
+        (value,) = as_integers(self._vector)
         return value, self._claim % self._code.kernel.field.modulus
-
-
-def constants(kernel: Kernel, values: list[int]) -> Words:
-    """Integers as elements of shape (limbs, count)."""
-    return elements(kernel, values)[:, :, 0]

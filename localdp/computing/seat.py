@@ -27,7 +27,7 @@ from localdp.sharing.prio3.batch.kernels import Kernel
 from localdp.sharing.prio3.batch.words import Words
 
 ALL_ONES = np.uint64((1 << 64) - 1)
-_Index = int | slice | EllipsisType | Words | None
+_Index = int | slice | EllipsisType | Words | list[int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,14 @@ class SharedWords:
     def __getitem__(self, index: _Index | tuple[_Index, ...]) -> SharedWords:
         places = index if isinstance(index, tuple) else (index,)
         return SharedWords(self.both[(slice(None), *places)])
+
+    def added_up(self) -> SharedWords:
+        """The exclusive or of all rows."""
+        return SharedWords(np.bitwise_xor.reduce(self.both, axis=1))
+
+    def transposed(self) -> SharedWords:
+        """The first two axes change places."""
+        return SharedWords(np.ascontiguousarray(self.both.swapaxes(1, 2)))
 
     def where(self, mask: Words) -> SharedWords:
         """The lanes of a public mask; zero elsewhere."""

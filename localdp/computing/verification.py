@@ -25,17 +25,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from localdp.computing.dialogue import Dialogue, Exchange, Received, others
 from localdp.computing.gates import elements_in, pack_elements
 from localdp.computing.keyed_streams import KeyedStream, SharedStream
-from localdp.computing.proof import ProofShape, Prover, Verifier, as_integers, constants, proof_code_for
+from localdp.computing.proof import ProofShape, Prover, Verifier, as_integers, proof_code_for
 from localdp.computing.proof_code import LANES, ProofCode
 from localdp.computing.seat import Seat
 from localdp.computing.transcript import ProductGates, WordGates, all_words
 from localdp.framing import DIGEST_BYTES, digest
-from localdp.randomness.keys import KEY_BYTES, derive_key
+from localdp.randomness.keys import KEY_BYTES
+from localdp.randomness.keystream import keystream
+from localdp.sharing.prio3.batch.words import Words
 
 WORDS_OF_A_BATCH = 1 << 18  # 2**24 gates: a hundred megabytes at the peak
 _SALT_BYTES = 16
@@ -53,9 +53,9 @@ class Challenge:
     def derived(cls, secret: bytes, seat: Seat) -> Challenge:
         """From the key that the prover has not got."""
         field = seat.kernel.field
-        point = int.from_bytes(derive_key(secret, b"point"), "big") % (field.modulus - 1) + 1
-        salt = derive_key(secret, b"salt")[:_SALT_BYTES]
-        return cls(point, field.pack([point]) + derive_key(secret, b"seed") + salt)
+        drawn = keystream(secret).update(bytes(2 * KEY_BYTES + _SALT_BYTES))
+        point = int.from_bytes(drawn[:KEY_BYTES], "big") % (field.modulus - 1) + 1
+        return cls(point, field.pack([point]) + drawn[KEY_BYTES:])
 
     @classmethod
     def read(cls, told: bytes, seat: Seat) -> Challenge:
@@ -127,13 +127,13 @@ class _Batch:
         self._prover = Prover(code, words, products, self._shares.own, self._pads.next)
         self._left = Verifier(
             code,
-            np.stack([words.e[1], words.x[1], words.y[1]]),
+            (words.e[1], words.x[1], words.y[1]),
             [(gates.alpha_left, gates.gamma_left) for gates in products],
             is_left=True,
         )
         self._right = Verifier(
             code,
-            np.stack([words.r[0], words.y[0], words.x[0]]),
+            (words.r[0], words.y[0], words.x[0]),
             [(gates.beta_right, gates.gamma_right) for gates in products],
             is_left=False,
         )
@@ -164,18 +164,18 @@ class _Batch:
         self._fold(len(self._chunks), chunks, arrived)
         return (yield from self._compared())
 
-    def _fold(self, level: int, chunks: int, arrived: list[int]) -> None:
+    def _fold(self, level: int, chunks: int, arrived: Words) -> None:
         self._left.fold(self._drawn(2 * chunks - 2), chunks, self._of_next[level].point)
         self._right.fold(arrived, chunks, self._of_previous[level].point)
 
-    def _drawn(self, count: int) -> list[int]:
+    def _drawn(self, count: int) -> Words:
         """The left verifier's share of a level of the next server."""
-        return as_integers(self._seat.kernel, self._shares.next.elements(self._seat.kernel, count))
+        return self._shares.next.elements(self._seat.kernel, count)
 
-    def _first(self) -> Dialogue[tuple[list[int], list[bytes]]]:
+    def _first(self) -> Dialogue[tuple[Words, list[bytes]]]:
         """The previous server's first level, and the commitments to the challenges of the own proof."""
         seat = self._seat
-        coefficients = pack_elements(constants(seat.kernel, self._prover.first()))
+        coefficients = pack_elements(self._prover.first())
         commitments = b"".join(challenge.commitment for challenge in self._of_next)
         received = yield Exchange(
             to_next=coefficients + commitments,
@@ -192,14 +192,14 @@ class _Batch:
             received.previous[start : start + DIGEST_BYTES]
             for start in range(cut, len(received.previous), DIGEST_BYTES)
         ]
-        return as_integers(seat.kernel, level), promised
+        return level, promised
 
-    def _sent(self, coefficients: list[int]) -> Dialogue[list[int]]:
+    def _sent(self, coefficients: Words) -> Dialogue[Words]:
         """The own level to the next server, that of the previous one from it."""
         seat = self._seat
-        octets = pack_elements(constants(seat.kernel, coefficients))
+        octets = pack_elements(coefficients)
         received = yield Exchange(to_next=octets, from_previous=len(octets))
-        return as_integers(seat.kernel, elements_in(seat, received.previous, others(seat.server)[0]))
+        return elements_in(seat, received.previous, others(seat.server)[0])
 
     def _told(self, level: int, promised: list[bytes]) -> Dialogue[Challenge]:
         """The point of the own proof, from its right verifier; it must be what the left one is bound to."""
@@ -221,8 +221,8 @@ class _Batch:
             from_next=2 * field.encoded_bytes,
         )
         previous, following = others(seat.server)
-        met_left = as_integers(seat.kernel, elements_in(seat, received.next, following))
-        met_right = as_integers(seat.kernel, elements_in(seat, received.previous, previous))
+        met_left = as_integers(elements_in(seat, received.next, following))
+        met_right = as_integers(elements_in(seat, received.previous, previous))
         failed = []
         for prover, ours, theirs in ((following, left, met_right), (previous, right, met_left)):
             if (ours[0] * theirs[0] - ours[1] - theirs[1]) % field.modulus:

@@ -96,6 +96,16 @@ class GeometricCoins:
         """Of the digits."""
         return tuple(coin.threshold for coin in self.coins)
 
+    def masses(self) -> dict[int, Fraction]:
+        """The exact law of what these coins make."""
+        masses = {0: Fraction(1)}
+        for digit, threshold in enumerate(self.thresholds):
+            one = Fraction(threshold, 1 << self.bits)
+            masses = {value: mass * (1 - one) for value, mass in masses.items()} | {
+                value + (1 << digit): mass * one for value, mass in masses.items()
+            }
+        return masses
+
     @property
     def tail(self) -> Fraction:
         """At least a^(2^digits)."""
@@ -142,6 +152,11 @@ class LaplaceCoins:
         size = Fraction(self.nonzero.threshold, 1 << self.magnitude.bits) + self.nonzero.error
         digits = sum((coin.error for coin in self.magnitude.coins), Fraction(0))
         return size * self.magnitude.tail + self.nonzero.error + digits
+
+    @property
+    def text(self) -> str:
+        """All of it that is public, for the name of a computation."""
+        return f"joint {self.epsilon.nanonats} {self.sensitivity} {self.magnitude.bits} {self.thresholds}"
 
     def delta(self, count: int) -> Fraction:
         """At least the delta of a release of so many sums."""

@@ -8,7 +8,7 @@ a number of its choice, the same in every attempt).  Schedules are random, from 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -18,8 +18,17 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.computing import gates
-from localdp.computing.attempts import ReleasedComponents, combined_release, computation_name, released_sums
+from localdp.computing.attempts import (
+    ReleasedComponents,
+    combined_release,
+    computation_name,
+    in_attempt,
+    released_sums,
+)
 from localdp.computing.dialogue import Dialogue, outcomes
+from localdp.computing.noisy_maximum import noisy_maximum
+from localdp.computing.seat import Seat
+from localdp.computing.selection_law import SelectionLaw
 from localdp.errors import ComputationAborted
 from localdp.sharing.digit_coins import LaplaceCoins
 from localdp.sharing.prio3.batch.words import Words
@@ -29,6 +38,8 @@ from tests.support.computing import FIELD64_KERNEL, keys_of
 LAW = LaplaceCoins.of(Epsilon.requested(1), 1)
 COUNT = 3
 NAME = computation_name(b"collection", b"sealed", LAW, COUNT)
+SELECTION = SelectionLaw.of(Epsilon.requested(1), 1)
+SHARES = [np.array([[10 * server, 5, 1000]], np.uint64) for server in range(3)]
 NOTHING = "no release"
 T = TypeVar("T")
 
@@ -75,54 +86,73 @@ DEVIATIONS: dict[str, Callable[[bytes, bytes, int], bytes]] = {
 }
 
 
-def honest_parts(attempt: int = 0) -> list[Dialogue[ReleasedComponents]]:
-    shares = [np.array([[10 * server, 5, 1000]], np.uint64) for server in range(3)]
+End = ReleasedComponents | int | ComputationAborted
+Outcome = list[int] | int | str
+
+
+def attempts_of(part: Callable[[Seat], Dialogue[T]]) -> list[Dialogue[T]]:
     return [
-        released_sums(server, keys, NAME, bytes([attempt]) * 16, FIELD64_KERNEL, shares[server], LAW)
+        in_attempt(server, keys, NAME, bytes([server]) * 16, FIELD64_KERNEL, part)
         for server, keys in enumerate(keys_of(8))
     ]
 
 
-def release_of(ends: list[ReleasedComponents | ComputationAborted]) -> list[int] | str:
-    """What the analyst reads in the end."""
-    released = [end for end in ends if isinstance(end, ReleasedComponents)]
+def honest_sums() -> list[Dialogue[ReleasedComponents]]:
+    return attempts_of(lambda seat: released_sums(seat, SHARES[seat.server], LAW))
+
+
+def honest_selection() -> list[Dialogue[int]]:
+    return attempts_of(lambda seat: noisy_maximum(seat, SHARES[seat.server], SELECTION))
+
+
+def outcome_of(ends: Sequence[End]) -> Outcome:
+    """What the analyst reads in the end; of a selection, what the servers agree on."""
+    indices = {end for end in ends if isinstance(end, int)}
+    if indices:
+        return indices.pop() if len(indices) == 1 else "two indices"
     try:
-        return combined_release(FIELD64, released)
+        return combined_release(FIELD64, [end for end in ends if isinstance(end, ReleasedComponents)])
     except ComputationAborted:
         return NOTHING
 
 
-HONEST = release_of(outcomes(honest_parts()))
+HONEST = outcome_of(outcomes(honest_sums()))
+HONEST_INDEX = outcome_of(outcomes(honest_selection()))
+ROUNDS, ROUNDS_OF_SELECTION = 18, 56
 
 
-def random_schedule(generator: np.random.Generator) -> Schedule:
+def random_schedule(generator: np.random.Generator, rounds: int) -> Schedule:
     cheat = int(generator.integers(3))
     step = int(generator.integers(1, 3))
     return Schedule(
         cheat,
         (cheat + step) % 3,
-        int(generator.integers(18)),
+        int(generator.integers(rounds)),
         list(DEVIATIONS)[int(generator.integers(len(DEVIATIONS)))],
         int(generator.integers(1 << 20)),
     )
 
 
-def run_schedules(seed: int, runs: int) -> Counter[str]:
+def run_schedules(seed: int, runs: int, *, selecting: bool = False) -> Counter[str]:
     generator = np.random.default_rng(seed)
     found: Counter[str] = Counter()
+    honest, rounds = (HONEST_INDEX, ROUNDS_OF_SELECTION) if selecting else (HONEST, ROUNDS)
     while sum(found.values()) < runs:
-        schedule = random_schedule(generator)
-        ends = outcomes(honest_parts(), schedule.carry)
+        schedule = random_schedule(generator, rounds)
+        ends: Sequence[End] = (
+            outcomes(honest_selection(), schedule.carry)
+            if selecting
+            else outcomes(honest_sums(), schedule.carry)
+        )
         if schedule.met:
-            outcome = release_of(ends)
-            assert outcome in (NOTHING, HONEST), schedule
-            if outcome == NOTHING:
-                assert_blame(schedule, ends)
+            outcome = outcome_of(ends)
+            assert outcome in (NOTHING, honest), schedule
+            assert_blame(schedule, ends)
             found["abort" if outcome == NOTHING else "unchanged"] += 1
     return found
 
 
-def assert_blame(schedule: Schedule, ends: list[ReleasedComponents | ComputationAborted]) -> None:
+def assert_blame(schedule: Schedule, ends: Sequence[End]) -> None:
     """Every honest server that stopped has the cheat among its suspects."""
     for server, end in enumerate(ends):
         if server != schedule.cheat and isinstance(end, ComputationAborted):
@@ -186,9 +216,9 @@ def run_dishonest(monkeypatch: pytest.MonkeyPatch, seed: int, runs: int) -> Coun
         cheat = Dishonest(int(generator.integers(11)), int(generator.integers(1 << 20)))
         server = int(generator.integers(3))
         with dishonest(monkeypatch, cheat):
-            parts = honest_parts()
+            parts = honest_sums()
             parts[server] = cheat.part(parts[server])
-            outcome = release_of(outcomes(parts))
+            outcome = outcome_of(outcomes(parts))
         if cheat.was_input:
             found["own input"] += 1
             assert outcome not in (NOTHING, HONEST)
@@ -203,6 +233,11 @@ def test_whatever_one_message_is_changed_to_there_is_no_other_release() -> None:
     assert found["abort"] >= 110
 
 
+def test_a_selection_is_the_honest_one_or_there_is_none() -> None:
+    found = run_schedules(5, 50, selecting=True)
+    assert found["abort"] >= 40
+
+
 def test_a_server_that_goes_on_with_what_it_lied_about_moves_nothing_but_its_own_input(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -213,7 +248,9 @@ def test_a_server_that_goes_on_with_what_it_lied_about_moves_nothing_but_its_own
 
 @pytest.mark.nightly
 def test_ten_thousand_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
-    changed = run_schedules(3, 7_000)
+    changed = run_schedules(3, 5_000)
+    selected = run_schedules(6, 2_000, selecting=True)
     lied = run_dishonest(monkeypatch, 4, 3_000)
-    assert changed["abort"] >= 6_800
+    assert changed["abort"] >= 4_800
+    assert selected["abort"] >= 1_700
     assert lied["abort"] > 2_000

@@ -13,7 +13,7 @@ import numpy as np
 from localdp.computing.dialogue import SERVERS, Dialogue, run_together
 from localdp.computing.keyed_streams import HeldKeys, KeyedAttempt
 from localdp.computing.seat import Seat, SharedElements, SharedWords
-from localdp.sharing.digit_coins import GeometricCoins, LaplaceCoins
+from localdp.sharing.digit_coins import LaplaceCoins
 from localdp.sharing.prio3.batch.field64 import NumpyField64
 from localdp.sharing.prio3.batch.kernels import Kernel
 from localdp.sharing.prio3.batch.words import Mask, Words
@@ -126,21 +126,10 @@ def numbers_in(rows: Words, count: int, *, most_significant_first: bool) -> list
     ]
 
 
-def geometric_masses(coins: GeometricCoins) -> dict[int, Fraction]:
-    """The exact law of what the coins make, by all of their outcomes."""
-    masses = {0: Fraction(1)}
-    for digit, threshold in enumerate(coins.thresholds):
-        one = Fraction(threshold, 1 << coins.bits)
-        masses |= {value + (1 << digit): mass * one for value, mass in masses.items()} | {
-            value: mass * (1 - one) for value, mass in masses.items()
-        }
-    return masses
-
-
 def laplace_masses(law: LaplaceCoins) -> dict[int, Fraction]:
-    """The same for two-sided noise."""
+    """The exact law of two-sided noise, by all outcomes of its coins."""
     nonzero = Fraction(law.nonzero.threshold, 1 << law.magnitude.bits)
     masses = {0: 1 - nonzero}
-    for value, mass in geometric_masses(law.magnitude).items():
+    for value, mass in law.magnitude.masses().items():
         masses[value + 1] = masses[-value - 1] = mass * nonzero / 2
     return masses

@@ -14,9 +14,11 @@ from localdp.computing.attempts import (
     attempted,
     combined_release,
     computation_name,
+    in_attempt,
     released_sums,
 )
 from localdp.computing.dialogue import Carrier, Traffic, outcomes, run_together
+from localdp.computing.selection_law import SelectionLaw
 from localdp.errors import ComputationAborted, InvalidParameter
 from localdp.sharing.digit_coins import LaplaceCoins
 from localdp.sharing.prio3.batch.kernels import elements
@@ -24,7 +26,7 @@ from localdp.sharing.prio3.fields import FIELD64
 from tests.support.computing import FIELD64_KERNEL, keys_of
 
 LAW = LaplaceCoins.of(Epsilon.requested(1), 1)
-SUMS = (100, 0, 7, 12345)
+SUMS = (100, 0, 7, 12345) * 16  # so many that all noises are zero with probability 2**-72
 NAME = computation_name(b"collection", b"sealed", LAW, len(SUMS))
 
 
@@ -37,7 +39,14 @@ def ends(
         for s in range(3)
     ]
     parts = [
-        released_sums(server, keys, name, bytes([attempt, server]) * 8, FIELD64_KERNEL, shares[server], LAW)
+        in_attempt(
+            server,
+            keys,
+            name,
+            bytes([attempt, server]) * 8,
+            FIELD64_KERNEL,
+            lambda seat: released_sums(seat, shares[seat.server], LAW),
+        )
         for server, keys in enumerate(keys_of(8))
     ]
     return outcomes(parts, carry, traffic)
@@ -62,6 +71,20 @@ def test_another_sealed_set_has_another_noise() -> None:
         np.subtract(combined_release(FIELD64, released(1, name)), SUMS).tolist() for name in (NAME, other)
     ]
     assert noises[0] != noises[1]
+
+
+def test_every_public_number_of_a_computation_is_in_its_name() -> None:
+    two, half = Epsilon.requested(2), Epsilon.requested("0.5")
+    laws = [
+        LAW,
+        LaplaceCoins.of(two, 1),
+        LaplaceCoins.of(two, 2),
+        SelectionLaw.of(half, 1),
+        SelectionLaw.of(two, 1),
+    ]
+    names = {computation_name(b"c", b"s", law, count) for law in laws for count in (1, 2)}
+    names |= {computation_name(b"d", b"s", LAW, 1), computation_name(b"c", b"t", LAW, 1)}
+    assert len(names) == 12
 
 
 def test_a_noisy_count_takes_18_rounds_from_nonces_to_verdicts() -> None:

@@ -42,7 +42,7 @@ def test_over_all_coins_it_has_exactly_the_law_of_its_thresholds() -> None:
     coins = OnlyNoise(1 << 13)
     _, results = view_of(0, FIELD64_KERNEL, coins, lambda seat: joint_noise(seat, few, coins.instances))
     assert coins.used == coins.instances
-    values = centred(FIELD64_KERNEL, as_integers(FIELD64_KERNEL, secret_elements(results, FIELD64_KERNEL)))
+    values = centred(FIELD64_KERNEL, as_integers(secret_elements(results, FIELD64_KERNEL)))
     counted = {value: Fraction(count, coins.instances) for value, count in Counter(values).items()}
     assert counted == {value: mass for value, mass in laplace_masses(few).items() if mass}
 
@@ -53,8 +53,8 @@ def test_noise_is_added_to_what_the_servers_hold_shares_of(kernel: Kernel) -> No
     additive = [elements(kernel, [1000 * server] * count)[:, :, 0] for server in range(3)]
     noises = run(seats(3, kernel), lambda s: joint_noise(s, LAW, count))
     noisy = run(seats(3, kernel, attempt=9), lambda s: noisy_sums(s, additive[s.server], LAW))
-    drawn = centred(kernel, as_integers(kernel, secret_elements(noises, kernel)))
-    sums = as_integers(kernel, secret_elements(noisy, kernel))
+    drawn = centred(kernel, as_integers(secret_elements(noises, kernel)))
+    sums = as_integers(secret_elements(noisy, kernel))
     assert [value - 3000 for value in sums] == drawn  # another attempt, the same noise
     assert len(set(drawn)) > 3
     assert max(abs(value) for value in drawn) < 30
@@ -64,7 +64,7 @@ def test_both_fields_have_the_same_noise() -> None:
     drawn = []
     for kernel in FIELDS:
         held = run(seats(4, kernel), lambda s: joint_noise(s, LAW, 64))
-        drawn.append(centred(kernel, as_integers(kernel, secret_elements(held, kernel))))
+        drawn.append(centred(kernel, as_integers(secret_elements(held, kernel))))
     assert drawn[0] == drawn[1]
 
 

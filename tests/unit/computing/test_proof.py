@@ -17,7 +17,7 @@ from localdp.computing.transcript import ProductGates, WordGates
 from localdp.sharing.prio3.batch.kernels import Kernel
 from localdp.sharing.prio3.batch.words import Words
 from localdp.sharing.prio3.fields import FIELD64
-from tests.support.computing import THREE
+from tests.support.computing import FIELD64_KERNEL, THREE
 
 CODE = NumpyProofCode(THREE)
 NO_WORDS = WordGates(*(np.zeros((2, 0), np.uint64) for _ in range(4)))
@@ -57,20 +57,21 @@ FIRST, POINT, THETA = 2, 2, (2,)
 
 def proof_of(
     gates: ProductGates, share: tuple[int, ...], pad: int
-) -> tuple[list[int], list[int], Verifier, Verifier]:
+) -> tuple[Words, Words, Verifier, Verifier]:
     """A proof of one product in a field of three: the first level (of no words), then the last."""
     prover = Prover(CODE, NO_WORDS, [gates], Script(share), Script((pad,)))
-    words = np.zeros((3, 0), np.uint64)
+    nothing = np.zeros(0, np.uint64)
+    words = nothing, nothing, nothing
     left = Verifier(CODE, words, [(gates.alpha_left, gates.gamma_left)], is_left=True)
     right = Verifier(CODE, words, [(gates.beta_right, gates.gamma_right)], is_left=False)
     first = prover.first()
     prover.fold_first(FIRST, Script(THETA))
-    left.fold_first(list(share[:126]), FIRST, Script(THETA))
+    left.fold_first(np.array([share[:126]], np.uint64), FIRST, Script(THETA))
     right.fold_first(first, FIRST, Script(THETA))
     left.append(element(share[126]))
     right.append(element(pad))
     last = prover.last(3)
-    left.fold(list(share[127:]), 3, POINT)
+    left.fold(np.array([share[127:]], np.uint64), 3, POINT)
     right.fold(last, 3, POINT)
     return first, last, left, right
 
@@ -98,7 +99,7 @@ def test_what_the_right_verifier_sees_is_uniform_whatever_the_left_factor_is(gat
     fixed = statement(int(gates.alpha[0, 0, 0]), 2, 2 * int(gates.alpha[0, 0, 0]) - 1)  # gamma_right is 1
     for share, pad in coins():
         _, last, left, _ = proof_of(fixed, share, pad)
-        seen[(*last, left.last_words()[0])] += 1
+        seen[(*last[0].tolist(), left.last_words()[0])] += 1
     assert len(seen) == 3**5
     assert set(seen.values()) == {1}
 
@@ -133,5 +134,5 @@ def test_the_error_is_below_two_to_the_minus_53_for_every_size_of_a_batch(words:
 def test_a_laurent_polynomial_has_both_signs_of_exponents_and_no_constant() -> None:
     p, point = FIELD64.modulus, 3
     expected = (2 * pow(point, -2, p) + 3 * pow(point, -1, p) + 4 * point + 5 * point**2) % p
-    assert laurent([2, 3, 4, 5], point, FIELD64) == expected
-    assert laurent([], point, FIELD64) == 0
+    assert laurent(FIELD64_KERNEL, np.array([[2, 3, 4, 5]], np.uint64), point) == expected
+    assert laurent(FIELD64_KERNEL, np.zeros((1, 0), np.uint64), point) == 0

@@ -12,7 +12,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.outward import exp_above, exp_below
 from localdp.errors import InvalidParameter
 from localdp.sharing.digit_coins import LARGEST_DELTA, GeometricCoins, LaplaceCoins, coin_of, delta_of
-from tests.support.computing import geometric_masses, laplace_masses
+from tests.support.computing import laplace_masses
 
 ONE = Epsilon.requested(1)
 
@@ -119,7 +119,7 @@ def test_a_forgotten_digit_is_caught_by_enumeration() -> None:
 
 def test_one_sided_noise_has_independent_digits_of_a_geometric_law() -> None:
     coins = GeometricCoins(Fraction(1, 2), 5, 20)
-    masses = geometric_masses(coins)
+    masses = coins.masses()
     assert sum(masses.values()) == 1
     ratio = exp_above(-coins.rate)
     assert all(abs(masses[g + 1] / masses[g] - ratio) < Fraction(1, 2**8) for g in range(20))
