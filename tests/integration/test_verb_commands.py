@@ -51,9 +51,7 @@ def test_a_mean_is_on_the_scale_of_its_column(running: str) -> None:
     assert found["low"] < found["value"] < found["high"] and 40 < found["value"] < 66
     words = run("mean", "2*age - bmi", "--connect", running, "--epsilon", "2").stdout
     assert "mean of 2*age - bmi: " in words and "(95 %) for 20,000 people" in words
-    assert (
-        "20,000 people, local model, epsilon 2 of each" in words and "Nobody else has to be honest" in words
-    )
+    assert "20,000 people, local model, epsilon 2 each" in words and "Nobody else has to be honest" in words
 
 
 def test_a_quantile_is_the_median_unless_told(running: str) -> None:
