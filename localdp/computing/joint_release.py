@@ -19,11 +19,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from localdp.computing.attempts import ReleasedComponents, combined_release, released_sums
+from localdp.computing.attempts import (
+    ReleasedComponents,
+    combined_release,
+    computation_name,
+    in_attempt,
+    released_sums,
+)
 from localdp.computing.dialogue import SERVERS, Dialogue, Exchange, others, run_together
 from localdp.computing.keyed_streams import NONCE_BYTES, HeldKeys
 from localdp.errors import ComputationAborted
-from localdp.framing import DIGEST_BYTES
+from localdp.framing import DIGEST_BYTES, digest
 from localdp.randomness.keys import KEY_BYTES, derive_key
 from localdp.sharing.collection import Collection
 from localdp.sharing.joint_terms import JointRecord, JointTerms
@@ -43,7 +49,9 @@ def joint_release(terms: JointTerms, nonce: bytes, keep: Keep) -> Dialogue[Publi
     kernel = kernel_for(terms.collection.field)
     keys = HeldKeys(terms.key, record.key)
     sums, law = elements(kernel, terms.sums)[:, :, 0], terms.collection.noise.joint_law
-    made = yield from released_sums(terms.server, keys, record.identity, nonce, kernel, sums, law)
+    made = yield from in_attempt(
+        terms.server, keys, record.identity, nonce, kernel, lambda seat: released_sums(seat, sums, law)
+    )
     record = replace(record, tag=made.tag, sums=made.own + made.next)
     keep(record)
     told = yield Exchange(_KEPT, _KEPT, len(_KEPT), len(_KEPT))
@@ -57,7 +65,11 @@ def _greeted(terms: JointTerms) -> Dialogue[JointRecord]:
     said, (previous, following) = terms.commitment, others(terms.server)
     told = yield Exchange(said + terms.key, said, DIGEST_BYTES, DIGEST_BYTES + KEY_BYTES)
     heard = {terms.server: said, previous: told.previous, following: told.next[:DIGEST_BYTES]}
-    identity = terms.identity([heard[server] for server in range(SERVERS)])
+    collection = terms.collection
+    name = computation_name(
+        collection.digest, terms.accepted, collection.noise.joint_law, collection.encoding.length
+    )
+    identity = digest(name, *(heard[server] for server in range(SERVERS)))
     return terms.record.begun(identity, told.next[DIGEST_BYTES:])
 
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from localdp.errors import ShareMismatch
-from localdp.framing import DIGEST_BYTES, digest
+from localdp.framing import DIGEST_BYTES
 from localdp.randomness.keys import KEY_BYTES, derive_key
 from localdp.sharing.collection import Collection
 from localdp.sharing.storage import Published
@@ -85,7 +85,3 @@ class JointTerms:
         commitment = derive_key(secret, b"joint sums", accepted, collection.field.pack(sums))
         key = derive_key(secret, b"joint key", accepted)
         return cls(collection, server, accepted, key, commitment, sums, record)
-
-    def identity(self, commitments: Sequence[bytes]) -> bytes:
-        """Of the one noise that these servers draw for this collection."""
-        return digest(b"localdp joint noise v1", self.collection.digest, self.accepted, *commitments)
