@@ -48,7 +48,7 @@ def _row(scores: Scores, worst: PlannedQuery, queries: int) -> PlannedSelection:
     kept = {one.name: getattr(worst, one.name) for one in fields(PlannedQuery)}
     kept["query"], kept["entries"] = scores.text, len(scores)
     kept["how"] = f"the best of {queries} answers, each by {worst.how}" if queries > 1 else worst.how
-    kept["standard_error"] = worst.standard_error * scores.reach
+    kept["standard_error"] = worst.standard_error * scores.reach(independent=not worst.certain)
     return PlannedSelection(**kept)
 
 

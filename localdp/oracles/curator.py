@@ -41,6 +41,8 @@ from localdp.randomness.source import Integers, RandomSource
 from localdp.sharing.noise_plans import central_law
 from localdp.sharing.summed_noise import SummedNoise
 
+_SUMS_KEPT = 64
+
 
 class CuratorOracle(ModelOracle):
     """Answers with the discrete Laplace mechanism, on behalf of people who trust it with their records."""
@@ -60,6 +62,7 @@ class CuratorOracle(ModelOracle):
         super().__init__(records.schema, records.people, Epsilon.requested(epsilon))
         self._records = records
         self._curator = TrustedCurator(source)
+        self._sums: dict[tuple[str, str], Integers] = {}
         self._ledger = ledger or MemoryLedger(records.people, budget or epsilon)
 
     @property
@@ -84,10 +87,9 @@ class CuratorOracle(ModelOracle):
     def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
         """The first of the largest noisy scores; nothing else about them is told."""
         scores = Scores.checked(of, by, self.schema)
-        law = self._law(scores)
-        self._begin(scores.queries, scores.text)
-        place = law.choose(scores.of(self._records), self._curator.source)
         shortfall = self._planned_selection(scores).tolerance(1 - LEVEL)
+        self._begin(scores.queries, scores.text)
+        place = self._chosen(scores.scored(self._added, self.people), scores.sensitivity)
         return selected(scores, place, self.people, self.people, shortfall)
 
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
@@ -110,12 +112,13 @@ class CuratorOracle(ModelOracle):
         )
         return view._as_view(self, counted)
 
-    def _law(self, scores: Scores) -> NoisyMaximum:
-        """The noisy maximum that a round pays for."""
-        return NoisyMaximum.within(self._epsilon, scores.sensitivity)
+    def _chosen(self, scores: Integers, sensitivity: int) -> int:
+        """What a round's epsilon tells about scores."""
+        return NoisyMaximum.within(self._epsilon, sensitivity).choose(scores, self._curator.source)
 
     def _planned_selection(self, scores: Scores) -> PlannedSelection:
-        law, unit = self._law(scores), 1 / (scores.resolution * self.people)
+        law = NoisyMaximum.within(self._epsilon, scores.sensitivity)
+        unit = 1 / (scores.resolution * self.people)
         how = f"the largest after geometric noise of scale {float(1 / law.rate):.4g} for a sensitivity of {law.sensitivity}"
         error = law.standard_deviation * unit
         return PlannedSelection(scores.text, len(scores), how, self.people, error, law=law, unit=unit)
@@ -127,16 +130,25 @@ class CuratorOracle(ModelOracle):
         charge_anew(self._ledger, request, self._records, self._epsilon, text)
         self._account.book(len(queries), self._epsilon, 0)
 
+    def _added(self, query: Query) -> Integers:
+        """The sums of a query; whoever selects again and again asks for the same ones."""
+        key = query.kind, query.text  # a condition and a category of two values have one text
+        if key not in self._sums:
+            if len(self._sums) >= _SUMS_KEPT:
+                self._sums.clear()
+            self._sums[key] = encoded_sums(query, self._records)
+        return self._sums[key]
+
     def _one(self, query: StatisticalQuery, epsilon: Epsilon) -> Answer:
         resolution = encoding_of(query).bound
-        noisy = self._curator.released(encoded_sums(query, self._records), resolution, epsilon)
+        noisy = self._curator.released(self._added(query), resolution, epsilon)
         return sum_answer(
             query.text, int(noisy[0]), resolution, self.people, central_noise(epsilon, resolution)
         )
 
     def _vector(self, query: VectorQuery, epsilon: Epsilon) -> VectorAnswer:
         sensitivity = encoding_of(query).sensitivity
-        noisy = self._curator.released(encoded_sums(query, self._records), sensitivity, epsilon)
+        noisy = self._curator.released(self._added(query), sensitivity, epsilon)
         return sums_answer(query, noisy, self.people, central_noise(epsilon, sensitivity))
 
 

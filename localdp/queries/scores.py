@@ -18,19 +18,20 @@ Checked by replacing records in tests/unit/queries/test_scores.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter, QueryRefused
 from localdp.framing import digest
 from localdp.mechanisms.noisy_maximum import MOST_CANDIDATES
 from localdp.queries.asked import Asked, AskedVector, checked_round, checked_vectors
-from localdp.queries.encoded import GRID, encoded_sums
+from localdp.queries.encoded import GRID, Query, encoded_sums
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.value_names import value_names
 from localdp.queries.vector_query import VectorQuery
@@ -39,12 +40,44 @@ from localdp.randomness.source import Floats, Integers
 _LEAST_GUESS, _MOST_GUESS = -1.0, 2.0  # beyond these every guess at a mean is as wrong
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows of weights between 0 and 1 on the values of a category, on whole numbers: a candidate each."""
+
+    numbers: Integers  # in units of 1 / resolution
+    resolution: int
+    sensitivity: int  # how far one person's value moves the sum of a row at most
+    mark: str  # a few letters that tell other rows apart
+
+    @classmethod
+    def of(cls, weights: ArrayLike | Rows) -> Rows:
+        """The rows on the grid."""
+        if isinstance(weights, Rows):
+            return weights
+        rows = np.asarray(weights, np.float64)
+        if not (rows.ndim == 2 and rows.size and ((rows >= 0) & (rows <= 1)).all()):
+            raise InvalidParameter("weights are rows of numbers between 0 and 1, one for each value")
+        resolution = 1 if np.isin(rows, (0, 1)).all() else GRID
+        numbers = np.rint(rows * resolution).astype(np.int64)
+        moved = max(1, int((numbers.max(axis=1) - numbers.min(axis=1)).max()))
+        return cls(numbers, resolution, moved, _marked(rows))
+
+    @property
+    def shares(self) -> Floats:
+        """The weights, as far as the grid has them."""
+        return self.numbers / self.resolution
+
+
+def _marked(numbers: Floats) -> str:
+    return digest(np.ascontiguousarray(numbers).tobytes()).hex()[:8]
+
+
 class Rule(Protocol):
     """What makes a candidate good."""
 
     @property
-    def weights(self) -> Floats | None:
-        """Rows of weights between 0 and 1 on the values of a category; None: each value by itself."""
+    def rows(self) -> Rows | None:
+        """Weights on the values of a category; None: each value by itself."""
         ...
 
     @property
@@ -61,32 +94,16 @@ class Rule(Protocol):
         ...
 
 
-class _Weighing:
-    """Rules that score each sum by itself."""
-
-    weights: Floats | None
-
-    def _require_weights(self) -> None:
-        rows = self.weights
-        if rows is not None and not (rows.ndim == 2 and ((rows >= 0) & (rows <= 1)).all()):
-            raise InvalidParameter("weights are rows of numbers between 0 and 1, one for each value")
-
-    def _marked(self, *numbers: Floats) -> str:
-        """A few letters that tell other numbers apart."""
-        return digest(*(np.ascontiguousarray(one).tobytes() for one in numbers)).hex()[:8]
-
-
-class Largest(_Weighing):
+class Largest:
     """The candidate of the largest sum."""
 
-    def __init__(self, weights: ArrayLike | None = None) -> None:
-        self.weights = None if weights is None else np.asarray(weights, np.float64)
-        self._require_weights()
+    def __init__(self, rows: ArrayLike | Rows | None = None) -> None:
+        self.rows = None if rows is None else Rows.of(rows)
 
     @property
     def words(self) -> str:
         """The largest, by weights if there are any."""
-        return "largest" if self.weights is None else f"largest by weights {self._marked(self.weights)}"
+        return "largest" if self.rows is None else f"largest by rows {self.rows.mark}"
 
     def scored(self, sums: Integers, whole: int) -> Integers:
         """The sums."""
@@ -97,21 +114,20 @@ class Largest(_Weighing):
         return means
 
 
-class Furthest(_Weighing):
+class Furthest:
     """The candidate whose mean is furthest from a guess at it."""
 
-    def __init__(self, guess: ArrayLike, weights: ArrayLike | None = None) -> None:
+    def __init__(self, guess: ArrayLike, rows: ArrayLike | Rows | None = None) -> None:
         self.guess = np.clip(np.asarray(guess, np.float64), _LEAST_GUESS, _MOST_GUESS)
-        self.weights = None if weights is None else np.asarray(weights, np.float64)
-        self._require_weights()
+        self.rows = None if rows is None else Rows.of(rows)
         if self.guess.ndim != 1 or not np.isfinite(self.guess).all():
             raise InvalidParameter("a guess is one number for each candidate")
 
     @property
     def words(self) -> str:
         """Furthest from this guess."""
-        numbers = (self.guess,) if self.weights is None else (self.guess, self.weights)
-        return f"furthest from guess {self._marked(*numbers)}"
+        by = "" if self.rows is None else f" by rows {self.rows.mark}"
+        return f"furthest from guess {_marked(self.guess)}{by}"
 
     def scored(self, sums: Integers, whole: int) -> Integers:
         """How far the sums are from the guess, on whole numbers."""
@@ -127,7 +143,7 @@ class Quantile:
     """The value that a share `at` of the people lies below, of values in their order."""
 
     at: float
-    weights: None = None
+    rows: None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.at <= 1:
@@ -158,49 +174,41 @@ LARGEST = Largest()
 class Scores:
     """Candidates and the rule, checked before anything is asked or charged."""
 
-    numbers: tuple[
-        StatisticalQuery, ...
-    ]  # one for each candidate; none if the candidates are of a category
-    category: VectorQuery | None
+    numbers: tuple[StatisticalQuery, ...]  # one for each candidate, or none
+    category: VectorQuery | None  # whose values, or rows of weights on them, are the candidates
     rule: Rule
-    weights: Integers | None  # of each candidate on the values, in units of 1 / resolution
-    resolution: int
 
     @classmethod
     def checked(cls, of: Sequence[Asked] | AskedVector, rule: Rule, schema: Schema) -> Scores:
         """Those of a list of numbers, or of one category."""
         if isinstance(of, str | VectorQuery):
-            return cls._of_category(checked_vectors([of], schema)[0], rule)
-        numbers = tuple(checked_round(of, schema))
-        if rule.weights is not None or isinstance(rule, Quantile):
-            raise QueryRefused(f"{rule.words} is of the values of one category, not of a list of queries")
-        bits = all(query.kind == "bit" for query in numbers)
-        return cls(numbers, None, rule, None, 1 if bits else GRID)._fitting()
+            made = cls((), checked_vectors([of], schema)[0], rule)
+        else:
+            made = cls(tuple(checked_round(of, schema)), None, rule)
+        made._require_fitting()
+        return made
 
-    @classmethod
-    def _of_category(cls, query: VectorQuery, rule: Rule) -> Scores:
-        if query.kind != "category":
+    def _require_fitting(self) -> None:
+        """Refuse a rule that is not about these candidates."""
+        rows, category = self.rule.rows, self.category
+        if category is None and (rows is not None or isinstance(self.rule, Quantile)):
+            raise QueryRefused(
+                f"{self.rule.words} is of the values of one category, not of a list of queries"
+            )
+        if category is not None and category.kind != "category":
             raise QueryRefused("candidates are a list of queries, or the values of one category")
-        rows = rule.weights
-        if rows is None:
-            return cls((), query, rule, None, 1)._fitting()
-        if rows.shape[1] != query.length:
-            raise InvalidParameter(f"rows of weights have one for each of the {query.length} values")
-        resolution = 1 if np.isin(rows, (0, 1)).all() else GRID
-        return cls((), query, rule, np.rint(rows * resolution).astype(np.int64), resolution)._fitting()
-
-    def _fitting(self) -> Scores:
+        if category is not None and rows is not None and rows.numbers.shape[1] != category.length:
+            raise InvalidParameter(f"rows of weights have one for each of the {category.length} values")
         if not 1 <= len(self) <= MOST_CANDIDATES:
             raise InvalidParameter(f"there are 1 to {MOST_CANDIDATES:,} candidates")
         if isinstance(self.rule, Furthest) and len(self.rule.guess) != len(self):
             raise InvalidParameter("a guess is one number for each candidate")
-        return self
 
     def __len__(self) -> int:
         """How many candidates there are."""
         if self.category is None:
             return len(self.numbers)
-        return self.category.length if self.weights is None else len(self.weights)
+        return self.category.length if self.rule.rows is None else len(self.rule.rows.numbers)
 
     @property
     def queries(self) -> list[StatisticalQuery] | list[VectorQuery]:
@@ -216,41 +224,48 @@ class Scores:
         """What a candidate is called."""
         if self.category is None:
             return self.numbers[place].text
-        if self.weights is not None:
+        if self.rule.rows is not None:
             return f"row {place}"
         return value_names(self.category.expression, self.category.schema, self.category.length)[place]
 
     @property
+    def resolution(self) -> int:
+        """The units of a sum that one person of value 1 is."""
+        if self.rule.rows is not None:
+            return self.rule.rows.resolution
+        return 1 if all(query.kind == "bit" for query in self.numbers) else GRID
+
+    @property
     def sensitivity(self) -> int:
         """How far replacing one record moves a score at most."""
-        if self.weights is None:
-            return self.resolution
-        return max(1, int((self.weights.max(axis=1) - self.weights.min(axis=1)).max()))
+        return self.resolution if self.rule.rows is None else self.rule.rows.sensitivity
+
+    def scored(self, added: Callable[[Query], Integers], people: int) -> Integers:
+        """The scores, from whoever adds up the entries of a query over the people."""
+        return self.rule.scored(self._sums(added), self.resolution * people)
 
     def of(self, records: Records) -> Integers:
         """The scores of these records."""
-        return self.rule.scored(self._sums(records), self.resolution * records.people)
+        return self.scored(partial(encoded_sums, records=records), records.people)
 
     def estimated(self, means: Floats) -> Floats:
         """The scores, from the means of the queries or the shares of the values."""
-        return self.rule.estimated(means if self.weights is None else self._shares @ means)
+        rows = self.rule.rows
+        return self.rule.estimated(means if rows is None else rows.shares @ means)
 
-    @property
-    def reach(self) -> float:
-        """By how many standard errors of one share a score is off, where shares are off independently."""
-        if isinstance(self.rule, Quantile):
-            return float(np.sqrt(len(self) / 2))  # half of the values lie below the middle one
-        return 1.0 if self.weights is None else float(np.sqrt(np.square(self._shares).sum(axis=1).max()))
+    def reach(self, *, independent: bool) -> float:
+        """How many times as far off as one share a score is, where shares are off independently, or all the same way."""
+        power = 2 if independent else 1
+        if isinstance(self.rule, Quantile):  # half of the values lie below the middle one
+            return float((len(self) / 2) ** (1 / power))
+        rows = self.rule.rows
+        return 1.0 if rows is None else float((rows.shares**power).sum(axis=1).max() ** (1 / power))
 
-    @property
-    def _shares(self) -> NDArray[np.float64]:
-        assert self.weights is not None
-        return self.weights / self.resolution
-
-    def _sums(self, records: Records) -> Integers:
+    def _sums(self, added: Callable[[Query], Integers]) -> Integers:
         if self.category is not None:
-            counts = encoded_sums(self.category, records)
-            return counts if self.weights is None else self.weights @ counts
+            counts, rows = added(self.category), self.rule.rows
+            return counts if rows is None else rows.numbers @ counts
         units = [self.resolution if query.kind == "bit" else 1 for query in self.numbers]
-        sums = [int(encoded_sums(query, records)[0]) for query in self.numbers]
-        return np.array([one * unit for one, unit in zip(sums, units, strict=True)], np.int64)
+        return np.array(
+            [int(added(one)[0]) * unit for one, unit in zip(self.numbers, units, strict=True)], np.int64
+        )

@@ -144,14 +144,24 @@ class RangeRelease(Learner):
     def _learn(self, oracle: StatisticalQueryOracle) -> None:
         edges = self._edges(oracle.schema)
         branching, queries = self._planned(oracle, edges)
-        expected = _tree_of(self.plan_, branching)
-        error = expected.mean_range_variance(_scaled(self.bins, expected)) ** 0.5
-        self._require_signal(self.signal, error, "a range")
+        self._require_signal(self.signal, self._expected(branching), "a range")
         answers = oracle.answer_vectors(queries)
         self.tree_ = LevelTree(branching, tuple(float(a.variance_empirical.mean()) for a in answers))
         self.edges_ = np.array([float(edge) for edge in edges])
         self.prefix_ = self._prefix(answers)
         self._whole = isinstance(oracle.schema[self.column], IntegerDomain)
+
+    def expected_error(self, oracle: StatisticalQueryOracle) -> float:
+        """The standard error of a range, on average over all ranges, that this oracle would give; nobody is asked."""
+        self._rounds()
+        branching, _ = self._planned(oracle, self._edges(oracle.schema))
+        return self._expected(branching)
+
+    def leaves(self, schema: Schema) -> tuple[Floats, str]:
+        """The edges of the bins, and the query for a person's bin."""
+        self._rounds()
+        edges = self._edges(schema)
+        return np.array([float(edge) for edge in edges]), self._histogram(schema, edges[1 : self.bins], 1)
 
     def ranges(self, low: ArrayLike, high: ArrayLike) -> RangeAnswers:
         """The masses from low to high, each taken to the nearest edge of a bin."""
@@ -208,6 +218,11 @@ class RangeRelease(Learner):
         if any(left >= right for left, right in pairwise(edges)):
             raise InvalidParameter("the range must be of positive length, and not too short for its bins")
         return edges
+
+    def _expected(self, branching: int) -> float:
+        """The error of a range by `plan_`."""
+        tree = _tree_of(self.plan_, branching)
+        return float(tree.mean_range_variance(_scaled(self.bins, tree)) ** 0.5)
 
     def _planned(self, oracle: StatisticalQueryOracle, edges: Sequence[Fraction]) -> tuple[int, list[str]]:
         """The best branching and its queries; sets `plan_`."""

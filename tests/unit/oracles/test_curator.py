@@ -100,3 +100,14 @@ def test_a_selection_is_charged_once_before_it_is_made_and_not_at_all_if_it_is_n
     with pytest.raises(BudgetExhausted):
         oracle.select(["smoker", "age < 3"])
     assert oracle.cost.rounds == 1
+
+
+def test_sums_that_are_kept_belong_to_the_query_that_was_asked() -> None:
+    oracle = CuratorOracle(PEOPLE, ONE * 30, KEYRING.source("kept"), ONE * 1000)
+    smokers = PEOPLE.column("smoker").mean()
+    for _ in range(2):
+        assert oracle.answer(["smoker"])[0].value == pytest.approx(smokers, abs=0.02)
+        assert oracle.answer_vectors(["smoker"])[0].values == pytest.approx(
+            [1 - smokers, smokers], abs=0.02
+        )
+        assert oracle.select("smoker").place == (smokers > 0.5)

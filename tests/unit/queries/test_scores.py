@@ -122,3 +122,13 @@ def test_texts_tell_selections_apart() -> None:
     assert len({Scores.checked("age", rule, SCHEMA).text for rule in rules}) == len(rules)
     assert Scores.checked("age", Quantile(0.5), SCHEMA).text == "quantile at 0.5 of age"
     assert [Scores.checked("age", LARGEST, SCHEMA).name(place) for place in (0, 4)] == ["0", "4"]
+
+
+def test_errors_of_shares_reach_a_score_as_its_weights_say() -> None:
+    def reach(rule: Rule, independent: bool) -> float:
+        return Scores.checked("age", rule, SCHEMA).reach(independent=independent)
+
+    rows = [[1, 1, 1, 1, 0], [0.5, 0, 0, 0, 0]]
+    assert [reach(LARGEST, both) for both in (True, False)] == [1, 1]
+    assert [reach(Largest(rows), both) for both in (True, False)] == [2, 4]
+    assert [reach(Quantile(0.5), both) for both in (True, False)] == [pytest.approx(2.5**0.5), 2.5]
