@@ -48,6 +48,7 @@ class CuratorOracle(ModelOracle):
     """Answers with the discrete Laplace mechanism, on behalf of people who trust it with their records."""
 
     model = "curator"
+    selects = True
 
     def __init__(
         self,

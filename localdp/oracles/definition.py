@@ -189,6 +189,11 @@ class StatisticalQueryOracle(Protocol):
         """What is promised to the people about all answers so far."""
         ...
 
+    @property
+    def selects(self) -> bool:
+        """Whether `select` is cheaper than answers about all candidates: its price does not grow with their number."""
+        ...
+
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """One round: the mean of every query, in order."""
         ...

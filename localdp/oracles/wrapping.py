@@ -44,6 +44,11 @@ class OracleAround:
         """What is promised to the people about all answers so far."""
         return self.behind.claim
 
+    @property
+    def selects(self) -> bool:
+        """Whether selecting is cheaper than asking for all answers."""
+        return self.behind.selects
+
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """What a round of these queries would yield; nobody is asked."""
         return self.behind.plan(queries)

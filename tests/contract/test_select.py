@@ -165,6 +165,7 @@ def test_only_where_somebody_compares_sums_the_noise_does_not_grow_with_the_cand
         return many.rows[0].standard_error / few.rows[0].standard_error
 
     assert grown("curator") == 1
+    assert [name for name in MODELS if in_process(name, "grown").selects] == ["curator"]
     # A hundred times fewer people each, or a hundredth of epsilon.
     assert grown("local") == pytest.approx(10, rel=0.5) and grown("shared") == pytest.approx(100, rel=0.1)
 

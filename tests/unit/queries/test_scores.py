@@ -45,7 +45,9 @@ def test_scores_are_sums_distances_and_ranks() -> None:
     assert scores(["smoker", "clip(bmi)"], LARGEST, records).tolist() == [2 * GRID, 13 * GRID // 4]
     assert scores(["smoker", "age >= 2"], Furthest([5 / 7, 1 / 7]), records).tolist() == [3, 2]
     assert scores("age", LARGEST, records).tolist() == [1, 3, 0, 2, 1]
-    assert scores("age", Largest([[1, 1, 0, 0, 0], [0, 0, 0, 0.5, 1]]), records).tolist() == [
+    assert scores(
+        "age", Largest([[1.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.5, 1.0]]), records
+    ).tolist() == [
         4 * GRID,
         2 * GRID,
     ]
@@ -128,7 +130,7 @@ def test_errors_of_shares_reach_a_score_as_its_weights_say() -> None:
     def reach(rule: Rule, independent: bool) -> float:
         return Scores.checked("age", rule, SCHEMA).reach(independent=independent)
 
-    rows = [[1, 1, 1, 1, 0], [0.5, 0, 0, 0, 0]]
+    rows = [[1.0, 1.0, 1.0, 1.0, 0.0], [0.5, 0.0, 0.0, 0.0, 0.0]]
     assert [reach(LARGEST, both) for both in (True, False)] == [1, 1]
     assert [reach(Largest(rows), both) for both in (True, False)] == [2, 4]
     assert [reach(Quantile(0.5), both) for both in (True, False)] == [pytest.approx(2.5**0.5), 2.5]
