@@ -5,8 +5,8 @@ sensitivity R, and noise with Pr[k] proportional to exp(-epsilon |k| / R) on eve
 Epsilon of a round is divided equally among its queries, and that of a view among its rounds (basic composition,
 Theorem 3.14).  The expected error of a count does not depend on n.
 
-A selection (`select`) tells which candidate is nearly the best, by the noisy maximum (`mechanisms/noisy_maximum.py`) at all
-of the round's epsilon, however many candidates there are.
+A selection (`select`) tells which candidate is nearly the best, by the noisy maximum (Claim 3.9;
+`mechanisms/noisy_maximum.py`) at all of the round's epsilon, however many candidates there are.
 
 The same mechanism as the shared curator of `shared.py`, without anybody having to be trusted there.
 Checked in tests/contract/test_statistical_query_oracle.py and test_select.py, tests/unit/oracles/test_curator.py and

@@ -41,7 +41,7 @@ _LEAST_GUESS, _MOST_GUESS = -1.0, 2.0  # beyond these every guess at a mean is a
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class WeightRows:
     """Rows of weights between 0 and 1 on the values of a category, on whole numbers: a candidate each."""
 
     numbers: Integers  # in units of 1 / resolution
@@ -50,9 +50,9 @@ class Rows:
     mark: str  # a few letters that tell other rows apart
 
     @classmethod
-    def of(cls, weights: ArrayLike | Rows) -> Rows:
+    def of(cls, weights: ArrayLike | WeightRows) -> WeightRows:
         """The rows on the grid."""
-        if isinstance(weights, Rows):
+        if isinstance(weights, WeightRows):
             return weights
         rows = np.asarray(weights, np.float64)
         if not (rows.ndim == 2 and rows.size and ((rows >= 0) & (rows <= 1)).all()):
@@ -76,7 +76,7 @@ class Rule(Protocol):
     """What makes a candidate good."""
 
     @property
-    def rows(self) -> Rows | None:
+    def rows(self) -> WeightRows | None:
         """Weights on the values of a category; None: each value by itself."""
         ...
 
@@ -97,8 +97,8 @@ class Rule(Protocol):
 class Largest:
     """The candidate of the largest sum."""
 
-    def __init__(self, rows: ArrayLike | Rows | None = None) -> None:
-        self.rows = None if rows is None else Rows.of(rows)
+    def __init__(self, rows: ArrayLike | WeightRows | None = None) -> None:
+        self.rows = None if rows is None else WeightRows.of(rows)
 
     @property
     def words(self) -> str:
@@ -117,9 +117,9 @@ class Largest:
 class Furthest:
     """The candidate whose mean is furthest from a guess at it."""
 
-    def __init__(self, guess: ArrayLike, rows: ArrayLike | Rows | None = None) -> None:
+    def __init__(self, guess: ArrayLike, rows: ArrayLike | WeightRows | None = None) -> None:
         self.guess = np.clip(np.asarray(guess, np.float64), _LEAST_GUESS, _MOST_GUESS)
-        self.rows = None if rows is None else Rows.of(rows)
+        self.rows = None if rows is None else WeightRows.of(rows)
         if self.guess.ndim != 1 or not np.isfinite(self.guess).all():
             raise InvalidParameter("a guess is one number for each candidate")
 

@@ -39,7 +39,7 @@ from localdp.framing import digest
 from localdp.oracles.curator import CuratorOracle, charge_anew
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.plans import Plan
-from localdp.queries.scores import Furthest, Rows
+from localdp.queries.scores import Furthest, WeightRows
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomness.source import Floats, Integers, RandomSource
 
@@ -169,7 +169,7 @@ class SelectingSide:
         self._oracle = oracle
         self._queries = list(queries)
         self._cells = VectorQuery.parse(universe.query(), oracle.schema)
-        self._rows = Rows.of(rows_of(queries, universe))
+        self._rows = WeightRows.of(rows_of(queries, universe))
 
     def plan(self) -> Plan:
         """How a mistake would be selected."""

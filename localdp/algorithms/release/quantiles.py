@@ -5,7 +5,17 @@ bin between which and the quantile the fewest people lie, and the other half ask
 twice as wide with every step: for the interval, and for the place within the selected bin.  Where selecting needs answers
 about all bins, a tree of histograms (`RangeRelease`) is better, and gives all of it.
 
-FIGURES
+With a curator at n = 10,000, in people between the estimate and the median, and in brackets half of the interval (uniform,
+lognormal and normal numbers, 60 runs):
+
+| epsilon | the tree, 256 bins | selected among 1,024 |
+|---|---|---|
+| 0.1 | 119 (273), 65 (194), 112 (233) | 40 (247), 46 (243), 45 (265) |
+| 0.3 | 35 (82), 30 (64), 35 (72) | 17 (89), 25 (81), 22 (86) |
+| 1 | 12 (25), 10 (20), 12 (21) | 7 (27), 10 (44), 13 (35) |
+
+A bin of the lognormal median holds 78 people; the interval holds the whole bin, because interpolation within it has an
+error that nobody can state.
 
 Claim.  A selected bin is no further from the quantile, in people, than `Selected.shortfall` says.  The interval is normal,
 from the errors of the histogram.
@@ -52,7 +62,7 @@ def estimated_quantile(
     check_signal: bool = True,
 ) -> QuantileEstimate:
     """The quantile of a column of numbers, selected if that is cheaper than answers about all bins."""
-    rule, bins = Quantile(at), Bins.of(column, oracle.schema)
+    rule, bins = Quantile(at), QuantileBins.of(column, oracle.schema)
     if not oracle.selects:
         tree = RangeRelease(column, bins=min(len(bins), _TREE_BINS), check_signal=check_signal).fit(oracle)
         return QuantileEstimate(tree.quantile(at), *tree.quantile_interval(at, level))
@@ -65,7 +75,7 @@ def estimated_quantile(
     return bins.estimated(place, edges, answer, at, level)
 
 
-def _require_signal(oracle: StatisticalQueryOracle, bins: Bins) -> None:
+def _require_signal(oracle: StatisticalQueryOracle, bins: QuantileBins) -> None:
     """Refuse if a share below the quantile would drown, wherever it is: in the middle there are the most parts."""
     edges = bins.around(len(bins) // 2)
     plan = oracle.plan([bins.parts(edges)])
@@ -74,7 +84,7 @@ def _require_signal(oracle: StatisticalQueryOracle, bins: Bins) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bins:
+class QuantileBins:
     """What is selected from: the values of a column of few whole numbers, or as many bins as there can be."""
 
     column: str
@@ -83,7 +93,7 @@ class Bins:
     whole: bool  # numbers
 
     @classmethod
-    def of(cls, column: str, schema: Schema) -> Bins:
+    def of(cls, column: str, schema: Schema) -> QuantileBins:
         """Those of a column of numbers."""
         domain = schema[column]
         values = domain.high - domain.low + 1 if isinstance(domain, IntegerDomain) else MOST_BINS

@@ -7,7 +7,7 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.quick_start import oracle_of_records
-from localdp.algorithms.release.quantiles import Bins, _within, estimated_quantile
+from localdp.algorithms.release.quantiles import QuantileBins, _within, estimated_quantile
 from localdp.domains import IntegerDomain, RealDomain, Records, Schema
 from localdp.errors import InvalidParameter, SignalTooWeak
 from localdp.oracles.exact import ExactOracle
@@ -66,7 +66,7 @@ def test_on_the_truth_a_quantile_of_whole_numbers_is_exact(at: float) -> None:
 
 @pytest.mark.parametrize("place", [0, 1, 511, 1022, 1023])
 def test_parts_get_twice_as_wide_with_every_step_away(place: int) -> None:
-    bins = Bins.of("bmi", SCHEMA)
+    bins = QuantileBins.of("bmi", SCHEMA)
     edges = bins.around(place)
     assert (edges[0], edges[-1]) == (0, 1024) and {place, place + 1} <= set(edges)
     widths = [high - low for low, high in pairwise(edges)]
