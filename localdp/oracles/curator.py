@@ -128,8 +128,16 @@ class CuratorOracle(ModelOracle):
         """Charge for a round before anything is drawn."""
         number = self._rounds.begin()
         request = digest(b"curator round", b"%d" % number, text.encode())
+        if not number:
+            self._require_all(request, text)
         charge_anew(self._ledger, request, self._records, self._epsilon, text)
         self._account.book(len(queries), self._epsilon, 0)
+
+    def _require_all(self, request: bytes, text: str) -> None:
+        """Refuse a view whose later rounds nobody could pay for, before anybody pays for the first."""
+        everybody, state = Cohort(0, self.people), self._records.fingerprint()
+        cost = self._epsilon * (self._rounds.total or 1)
+        self._ledger.require(Charge(digest(b"all rounds", request), state, everybody, cost, text))
 
     def _added(self, query: Query) -> Integers:
         """The sums of a query; whoever selects again and again asks for the same ones."""

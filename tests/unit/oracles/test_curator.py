@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
 from localdp.errors import BudgetExhausted, QueryRefused
 from localdp.mechanisms.noisy_maximum import NoisyMaximum
@@ -111,3 +112,12 @@ def test_sums_that_are_kept_belong_to_the_query_that_was_asked() -> None:
             [1 - smokers, smokers], abs=0.02
         )
         assert oracle.select("smoker").place == (smokers > 0.5)
+
+
+def test_a_view_that_cannot_be_paid_for_to_its_end_charges_nothing() -> None:
+    ledger = MemoryLedger(PEOPLE.people, Epsilon.requested("1.6"))
+    curator(ledger, "first").answer(["smoker"])
+    view = curator(ledger, "second").in_rounds(2)
+    with pytest.raises(BudgetExhausted):
+        view.select(["smoker", "age < 3"])
+    assert set(ledger.spent()) == {ONE.nanonats}
