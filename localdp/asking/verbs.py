@@ -4,11 +4,12 @@
 |---|---|---|
 | `count`, `share` | a condition: smoker and age >= 65 | its mean |
 | `mean`, `sum` | a number: stay, 2*age - bmi | the mean of the number on the scale of its bounds (`scales.py`) |
-| `quantile` | a column and a level | a tree of histograms (`RangeRelease`) |
+| `quantile` | a column and a level | to select it, or a tree of histograms (`release/quantiles.py`) |
 | `histogram`, `crosstab`, `top` | a column, several, or a query with a list of values | all frequencies at once |
 
-Every verb takes one round.  What is asked is checked before anybody is: a condition where a condition belongs, a column
-that has values to count, frequencies that noise would not drown (`check_signal=False` asks all the same).
+Every verb takes one round, but for a quantile that is selected, which takes two at half of epsilon each.  What is asked is
+checked before anybody is: a condition where a condition belongs, a column that has values to count, frequencies that noise
+would not drown (`check_signal=False` asks all the same).
 
 Checked in tests/unit/asking/test_verbs.py, for every trust model in tests/contract/test_verbs.py, and the coverage of the
 intervals in tests/statistical/test_coverage.py.
@@ -21,7 +22,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from localdp.algorithms.release.ranges import RangeRelease
+from localdp.algorithms.release.quantiles import estimated_quantile
 from localdp.algorithms.texts import decimal
 from localdp.asking.result import Terms
 from localdp.asking.scales import Scaled, scaled
@@ -117,11 +118,11 @@ def quantile(
     domain = oracle.schema[column]
     if not isinstance(domain, IntegerDomain | RealDomain):
         raise QueryRefused(f"column {column!r} has no numbers in order: ask for its histogram")
-    release = RangeRelease(column, check_signal=check_signal).fit(oracle)
-    low, high = release.quantile_interval(at, level)
+    found = estimated_quantile(oracle, column, at, level, check_signal=check_signal)
     name = f"median of {column}" if at == 0.5 else f"{exact(100 * at)} % quantile of {column}"
     terms = Terms.of(oracle, oracle.people, level)
-    return Statistic(name, release.quantile(at), low, high, terms, Form.PLACE, domain.low, domain.high)
+    ends = (found.low, found.high)
+    return Statistic(name, found.value, *ends, terms, Form.PLACE, domain.low, domain.high)
 
 
 def histogram(

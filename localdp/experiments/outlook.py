@@ -12,10 +12,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from localdp.oracles.definition import Answer, Cost, StatisticalQueryOracle, VectorAnswer
+from localdp.oracles.definition import Answer, Cost, Selected, StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.plans import Plan
 from localdp.oracles.wrapping import OracleAround
 from localdp.queries.asked import Asked, AskedVector
+from localdp.queries.scores import LARGEST, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,19 @@ class PlanningOracle(OracleAround):
         self.plan(list(queries))
         raise _FirstQuestion("nothing is asked while planning")
 
+    def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
+        """Never; the plan is kept."""
+        self.plan_select(of, by)
+        raise _FirstQuestion("nothing is asked while planning")
+
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """As the oracle behind."""
         self.noted.plan = self.behind.plan(queries)
+        return self.noted.plan
+
+    def plan_select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Plan:
+        """As the oracle behind."""
+        self.noted.plan = self.behind.plan_select(of, by)
         return self.noted.plan
 
     def in_rounds(self, rounds: int) -> PlanningOracle:

@@ -1,4 +1,4 @@
-"""Mechanisms of a curator, trusted or shared, that need addition only."""
+"""Mechanisms of a curator, trusted or shared: by addition, and one that tells where the largest number is."""
 
 from localdp.mechanisms.adder import Adder, SharesInProcess, TrustedCurator
 

@@ -24,12 +24,14 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
-from localdp.oracles.definition import Answer, VectorAnswer
+from localdp.oracles.by_answers import planned_by_answers, selected_by_answers
+from localdp.oracles.definition import Answer, Selected, VectorAnswer
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.oracles.wrapping import OracleAround
 from localdp.queries.asked import Asked, AskedVector, checked_plan
 from localdp.queries.encoded import entries_of
+from localdp.queries.scores import LARGEST, Rule
 from localdp.randomizers.definition import Floats
 
 Strategy = Callable[[Floats, float], Floats]
@@ -87,6 +89,10 @@ class AdversarialOracle(OracleAround):
             answers.append(VectorAnswer(truth.query, told, truth.people, truth.reports, variance, variance))
         return answers
 
+    def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
+        """What looks best among answers that are off by at most the tolerance."""
+        return selected_by_answers(self, of, by)
+
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """The tolerance, for every entry."""
         rows = [
@@ -96,6 +102,10 @@ class AdversarialOracle(OracleAround):
             for query in checked_plan(queries, self.schema)
         ]
         return Plan("adversarial", tuple(rows), self.people, Epsilon(0))
+
+    def plan_select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Plan:
+        """Twice the tolerance, between two candidates."""
+        return planned_by_answers(self, of, by)
 
     def in_rounds(self, rounds: int) -> AdversarialOracle:
         """The same adversary, for so many rounds."""

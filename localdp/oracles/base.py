@@ -18,6 +18,7 @@ class ModelOracle:
     model: ClassVar[str]  # its row in `models.py`
     schema: Schema  # what queries may be about
     people: int  # how many the answers are about
+    selects: bool = False  # cheaper than by answers about all candidates
 
     def __init__(self, schema: Schema, people: int, epsilon: Epsilon) -> None:
         """`epsilon` is what a round may cost a person."""

@@ -5,8 +5,11 @@ sensitivity R, and noise with Pr[k] proportional to exp(-epsilon |k| / R) on eve
 Epsilon of a round is divided equally among its queries, and that of a view among its rounds (basic composition,
 Theorem 3.14).  The expected error of a count does not depend on n.
 
+A selection (`select`) tells which candidate is nearly the best, by the noisy maximum (Claim 3.9;
+`mechanisms/noisy_maximum.py`) at all of the round's epsilon, however many candidates there are.
+
 The same mechanism as the shared curator of `shared.py`, without anybody having to be trusted there.
-Checked in tests/contract/test_statistical_query_oracle.py, tests/unit/oracles/test_curator.py and
+Checked in tests/contract/test_statistical_query_oracle.py and test_select.py, tests/unit/oracles/test_curator.py and
 tests/statistical/test_plans.py.
 """
 
@@ -24,22 +27,28 @@ from localdp.cohorts import Cohort
 from localdp.domains import Records
 from localdp.framing import digest
 from localdp.mechanisms.adder import TrustedCurator
+from localdp.mechanisms.noisy_maximum import NoisyMaximum
 from localdp.oracles.base import ModelOracle
-from localdp.oracles.definition import Answer, GridNoise, VectorAnswer
-from localdp.oracles.plans import Plan, PlannedQuery
+from localdp.oracles.by_answers import selected
+from localdp.oracles.definition import LEVEL, Answer, GridNoise, Selected, VectorAnswer
+from localdp.oracles.plans import Plan, PlannedQuery, PlannedSelection
 from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
 from localdp.queries.encoded import Query, encoded_sums, encoding_of, entries_of, means_of, unit_of
+from localdp.queries.scores import LARGEST, Rule, Scores
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomness.source import Integers, RandomSource
 from localdp.sharing.noise_plans import central_law
 from localdp.sharing.summed_noise import SummedNoise
 
+_SUMS_KEPT = 64
+
 
 class CuratorOracle(ModelOracle):
     """Answers with the discrete Laplace mechanism, on behalf of people who trust it with their records."""
 
     model = "curator"
+    selects = True
 
     def __init__(
         self,
@@ -54,6 +63,7 @@ class CuratorOracle(ModelOracle):
         super().__init__(records.schema, records.people, Epsilon.requested(epsilon))
         self._records = records
         self._curator = TrustedCurator(source)
+        self._sums: dict[tuple[str, str], Integers] = {}
         self._ledger = ledger or MemoryLedger(records.people, budget or epsilon)
 
     @property
@@ -65,15 +75,23 @@ class CuratorOracle(ModelOracle):
         """The means, each with its share of the round's epsilon in noise."""
         checked = checked_round(queries, self.schema)
         part = self._part(len(checked))
-        self._begin(checked)
+        self._begin(checked, _texts(checked))
         return [self._one(query, part) for query in checked]
 
     def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
         """The means of all entries, each query with its share of the round's epsilon in noise."""
         checked = checked_vectors(queries, self.schema)
         part = self._part(len(checked))
-        self._begin(checked)
+        self._begin(checked, _texts(checked))
         return [self._vector(query, part) for query in checked]
+
+    def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
+        """The first of the largest noisy scores; nothing else about them is told."""
+        scores = Scores.checked(of, by, self.schema)
+        shortfall = self._planned_selection(scores).tolerance(1 - LEVEL)
+        self._begin(scores.queries, scores.text)
+        place = self._chosen(scores.scored(self._added, self.people), scores.sensitivity)
+        return selected(scores, place, self.people, self.people, shortfall)
 
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """The noise alone: nobody is left out."""
@@ -81,6 +99,11 @@ class CuratorOracle(ModelOracle):
         part = self._part(len(checked))
         rows = [planned_sum(query, part, self.people) for query in checked]
         return Plan(self.model, tuple(rows), self.people, self._epsilon)
+
+    def plan_select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Plan:
+        """The noise on a score, which does not depend on how many there are."""
+        row = self._planned_selection(Scores.checked(of, by, self.schema))
+        return Plan(self.model, (row,), self.people, self._epsilon)
 
     def in_rounds(self, rounds: int) -> CuratorOracle:
         """A view that spends a part of epsilon in each round, from the same budget."""
@@ -90,25 +113,56 @@ class CuratorOracle(ModelOracle):
         )
         return view._as_view(self, counted)
 
-    def _begin(self, queries: Sequence[Query]) -> None:
+    def _chosen(self, scores: Integers, sensitivity: int) -> int:
+        """What a round's epsilon tells about scores."""
+        return NoisyMaximum.within(self._epsilon, sensitivity).choose(scores, self._curator.source)
+
+    def _planned_selection(self, scores: Scores) -> PlannedSelection:
+        law = NoisyMaximum.within(self._epsilon, scores.sensitivity)
+        unit = 1 / (scores.resolution * self.people)
+        how = f"the largest after geometric noise of scale {float(1 / law.rate):.4g} for a sensitivity of {law.sensitivity}"
+        error = law.standard_deviation * unit
+        return PlannedSelection(scores.text, len(scores), how, self.people, error, law=law, unit=unit)
+
+    def _begin(self, queries: Sequence[Query], text: str) -> None:
         """Charge for a round before anything is drawn."""
         number = self._rounds.begin()
-        text = "; ".join(query.text for query in queries)
         request = digest(b"curator round", b"%d" % number, text.encode())
+        if not number:
+            self._require_all(request, text)
         charge_anew(self._ledger, request, self._records, self._epsilon, text)
         self._account.book(len(queries), self._epsilon, self._epsilon, 0)
 
+    def _require_all(self, request: bytes, text: str) -> None:
+        """Refuse a view whose later rounds nobody could pay for, before anybody pays for the first."""
+        everybody, state = Cohort(0, self.people), self._records.fingerprint()
+        cost = self._epsilon * (self._rounds.total or 1)
+        self._ledger.require(Charge(digest(b"all rounds", request), state, everybody, cost, text))
+
+    def _added(self, query: Query) -> Integers:
+        """The sums of a query; whoever selects again and again asks for the same ones."""
+        key = query.kind, query.text  # a condition and a category of two values have one text
+        if key not in self._sums:
+            if len(self._sums) >= _SUMS_KEPT:
+                self._sums.clear()
+            self._sums[key] = encoded_sums(query, self._records)
+        return self._sums[key]
+
     def _one(self, query: StatisticalQuery, epsilon: Epsilon) -> Answer:
         resolution = encoding_of(query).bound
-        noisy = self._curator.released(encoded_sums(query, self._records), resolution, epsilon)
+        noisy = self._curator.released(self._added(query), resolution, epsilon)
         return sum_answer(
             query.text, int(noisy[0]), resolution, self.people, central_noise(epsilon, resolution)
         )
 
     def _vector(self, query: VectorQuery, epsilon: Epsilon) -> VectorAnswer:
         sensitivity = encoding_of(query).sensitivity
-        noisy = self._curator.released(encoded_sums(query, self._records), sensitivity, epsilon)
+        noisy = self._curator.released(self._added(query), sensitivity, epsilon)
         return sums_answer(query, noisy, self.people, central_noise(epsilon, sensitivity))
+
+
+def _texts(queries: Sequence[Query]) -> str:
+    return "; ".join(query.text for query in queries)
 
 
 def charge_anew(ledger: Ledger, name: bytes, records: Records, cost: Epsilon, purpose: str) -> None:

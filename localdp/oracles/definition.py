@@ -3,7 +3,9 @@
 An algorithm asks batches of statistical queries and receives their means over the people, each with a standard
 error.  It cannot tell, and need not know, whether the answers come from the records themselves, a trusted curator,
 randomized reports of the parties, or share servers.  One call of `answer` (numbers) or of `answer_vectors` (histograms,
-vectors, parities) is one round of interaction; the queries of one call are chosen before any of them is answered.
+vectors, parities) is one round of interaction; the queries of one call are chosen before any of them is answered.  So is
+one call of `select`, which tells the best of many candidates and not their numbers: where that is cheaper, its price does
+not grow with how many there are.
 
 What a round may cost belongs to the oracle, how many rounds there are to the algorithm: `in_rounds(T)` is a view of the
 oracle whose T rounds together cost a person what one round of the oracle costs.  Whoever splits people gives every
@@ -30,6 +32,7 @@ from localdp.domains import Schema
 from localdp.errors import BudgetExhausted, InvalidParameter
 from localdp.oracles.plans import Plan
 from localdp.queries.asked import Asked, AskedVector
+from localdp.queries.scores import LARGEST, Rule
 from localdp.randomizers.definition import Floats
 from localdp.sharing.summed_noise import SummedNoise
 
@@ -131,6 +134,21 @@ class VectorAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Selected:
+    """Which of several candidates is nearly the best."""
+
+    query: str  # what was selected, and from what
+    place: int  # of the candidate, in the order of the candidates
+    name: str  # of the candidate
+    candidates: int
+    people: int
+    reports: int  # of them answered, about the candidate with the fewest
+    shortfall: (
+        float  # below the best score, as a mean over the people, it is at most so far; but for 1 - LEVEL
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """What an oracle's answers have cost so far; epsilons in nats, replace-one neighbours.
 
@@ -168,6 +186,11 @@ class StatisticalQueryOracle(Protocol):
         """What is promised to the people about all answers so far."""
         ...
 
+    @property
+    def selects(self) -> bool:
+        """Whether `select` is cheaper than answers about all candidates: its price does not grow with their number."""
+        ...
+
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """One round: the mean of every query, in order."""
         ...
@@ -176,8 +199,16 @@ class StatisticalQueryOracle(Protocol):
         """One round: the means of all entries of every category, vector or list of parities, in order."""
         ...
 
+    def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
+        """One round: the best of several queries, or of the values of a category, by a rule (`queries/scores.py`)."""
+        ...
+
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """What a round of these queries, all numbers or all vectors, would yield; nobody is asked."""
+        ...
+
+    def plan_select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Plan:
+        """How a selection would be made, and how far it may miss the best; nobody is asked."""
         ...
 
     def in_rounds(self, rounds: int) -> StatisticalQueryOracle:

@@ -9,11 +9,14 @@ import numpy as np
 from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records
+from localdp.mechanisms.noisy_maximum import first_largest
 from localdp.oracles.base import ModelOracle
-from localdp.oracles.definition import Answer, VectorAnswer
+from localdp.oracles.by_answers import planned_by_answers, selected
+from localdp.oracles.definition import Answer, Selected, VectorAnswer
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
 from localdp.queries.encoded import GRID, blocks, encoded_sums, encoding_of, entries_of, means_of
+from localdp.queries.scores import LARGEST, Rule, Scores
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.definition import Floats
@@ -63,6 +66,12 @@ class ExactOracle(ModelOracle):
         self._begin(len(checked))
         return [self._vector(query) for query in checked]
 
+    def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
+        """The best candidate, the first of several."""
+        scores = Scores.checked(of, by, self.schema)
+        self._begin(len(scores.queries))
+        return selected(scores, first_largest(scores.of(self._records)), self.people, self.people, 0.0)
+
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """No error at all."""
         checked = checked_plan(queries, self.schema)
@@ -70,6 +79,10 @@ class ExactOracle(ModelOracle):
             PlannedQuery(query.text, entries_of(query), "the truth", self.people, 0.0) for query in checked
         ]
         return Plan(self.model, tuple(rows), self.people, self._epsilon)
+
+    def plan_select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Plan:
+        """No error at all."""
+        return planned_by_answers(self, of, by)
 
     def in_rounds(self, rounds: int) -> ExactOracle:
         """The truth as often as it is asked for, within the rounds."""

@@ -20,7 +20,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import LARGEST_SPLIT, SEED_BYTES, Cohort, Split
 from localdp.errors import InvalidParameter
 from localdp.oracles.base import ModelOracle
-from localdp.oracles.definition import Answer, RoundCount, VectorAnswer
+from localdp.oracles.by_answers import planned_by_answers, selected_by_answers
+from localdp.oracles.definition import Answer, RoundCount, Selected, VectorAnswer
 from localdp.oracles.lr import LROracle, TallyOracle, tally_of
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.oracles.slots import (
@@ -35,6 +36,7 @@ from localdp.oracles.slots import (
 from localdp.party.party import Request
 from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
 from localdp.queries.encoded import Query, entries_of
+from localdp.queries.scores import LARGEST, Rule
 from localdp.randomizers.definition import Tally
 from localdp.randomness.source import RandomSource, uniform_bytes
 
@@ -96,6 +98,10 @@ class LocalOracle(ModelOracle):
         asked = zip(self._ask(slots, len(checked)), checked, strict=True)
         return [vector_answer(slot, query, tally, self.people) for (slot, tally), query in asked]
 
+    def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
+        """The best of estimated candidates: whoever sees no record cannot look for it in any other way."""
+        return selected_by_answers(self, of, by)
+
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """The randomizers that would be used, and their errors."""
         checked = checked_plan(queries, self.schema)
@@ -113,6 +119,10 @@ class LocalOracle(ModelOracle):
             for place in slot.places
         }
         return Plan(self.model, tuple(rows[place] for place in sorted(rows)), self.people, self._epsilon)
+
+    def plan_select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Plan:
+        """What answers about all candidates would yield."""
+        return planned_by_answers(self, of, by)
 
     def in_rounds(self, rounds: int) -> LocalOracle:
         """A view whose rounds are asked of different people, drawn by public coins.

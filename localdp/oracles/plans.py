@@ -6,6 +6,9 @@ least favourable mean of a bit, and uniform frequencies.  `tolerance` turns stan
 Definition 12.4: with probability 1 - failure no entry of any answer is further off (normal quantiles and the union
 bound).
 
+The plan of a selection has one row.  Its standard error is that of the noise on a score, as a mean over the people, and its
+tolerance how far below the best candidate the selected one may be.
+
 Checked against measured errors, for every kind of query and oracle, in tests/statistical/test_plans.py.
 """
 
@@ -17,6 +20,7 @@ from statistics import NormalDist
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, SignalTooWeak
+from localdp.mechanisms.noisy_maximum import NoisyMaximum
 
 _WIDEST_TEXT = 48
 
@@ -37,6 +41,21 @@ class PlannedQuery:
         if self.certain or self.standard_error == 0:
             return self.standard_error
         return NormalDist().inv_cdf(1 - failure / (2 * self.entries)) * self.standard_error
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSelection(PlannedQuery):
+    """How one of several candidates would be selected."""
+
+    law: NoisyMaximum | None = None  # of the index; None: the best of noisy answers
+    unit: float = 1.0  # how much of a mean one unit of a score is
+
+    def tolerance(self, failure: float) -> float:
+        """How far below the best candidate the selected one is at most, but for a probability of `failure`."""
+        if self.law is not None:
+            return self.law.shortfall(self.entries, failure) * self.unit
+        # The best one looks worse by as much, and another one better.  The class that slots made anew has no super().
+        return 2 * PlannedQuery.tolerance(self, failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +100,8 @@ def require_signal(signal: float, error: float, looks_for: str, plan: Plan) -> N
 
 def _described(row: PlannedQuery) -> str:
     error = "at most" if row.certain else "standard error"
-    return f"{row.entries} entries by {row.how}, {row.reports} reports, {error} {row.standard_error:.4g}"
+    entries = "candidates" if isinstance(row, PlannedSelection) else "entries"
+    return f"{row.entries} {entries} by {row.how}, {row.reports} reports, {error} {row.standard_error:.4g}"
 
 
 def _short(text: str) -> str:

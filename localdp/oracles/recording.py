@@ -17,12 +17,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from localdp.errors import InvalidParameter, QueryRefused
-from localdp.oracles.definition import Answer, GridNoise, StatisticalQueryOracle, VectorAnswer
+from localdp.oracles.definition import Answer, GridNoise, Selected, StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.wrapping import OracleAround
 from localdp.queries.asked import Asked, AskedVector, checked_round, checked_vectors
+from localdp.queries.scores import LARGEST, Rule, Scores
 from localdp.sharing.summed_noise import SummedNoise
 
-AnyAnswer = Answer | VectorAnswer
+AnyAnswer = Answer | VectorAnswer | Selected
 Row: TypeAlias = dict[str, Any]  # an answer as plain data
 
 
@@ -50,12 +51,14 @@ def _plain(answer: AnyAnswer) -> Row:
     plain = {
         name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in row.items()
     }
-    if (noise := answer.noise) is not None:
+    if not isinstance(answer, Selected) and (noise := answer.noise) is not None:
         plain["noise"] = [str(noise.law.parameter), str(noise.law.shape), noise.unit]
     return plain
 
 
 def _answer(row: Row) -> AnyAnswer:
+    if "place" in row:
+        return Selected(**row)
     if row.get("noise"):
         parameter, shape, unit = row["noise"]
         row = {**row, "noise": GridNoise(SummedNoise(Fraction(parameter), Fraction(shape)), float(unit))}
@@ -83,6 +86,12 @@ class RecordingOracle(OracleAround):
         answers = self.behind.answer_vectors(queries)
         self.transcript.rounds.append(tuple(answers))
         return answers
+
+    def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
+        """One round, noted."""
+        chosen = self.behind.select(of, by)
+        self.transcript.rounds.append((chosen,))
+        return chosen
 
     def in_rounds(self, rounds: int) -> RecordingOracle:
         """A view that writes the same transcript."""
@@ -118,6 +127,12 @@ class CountingOracle(OracleAround):
         self._count(len(answers), sum(len(answer.values) for answer in answers))
         return answers
 
+    def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
+        """One round, counted: its answer is one entry."""
+        chosen = self.behind.select(of, by)
+        self._count(len(Scores.checked(of, by, self.schema).queries), 1)
+        return chosen
+
     def in_rounds(self, rounds: int) -> CountingOracle:
         """A view that counts into the same counts."""
         self.counts.rounds_announced.append(rounds)
@@ -146,6 +161,12 @@ class ReplayingOracle(OracleAround):
         """The answers of the next round, if these are its queries."""
         texts = [query.text for query in checked_vectors(queries, self.schema)]
         return [answer for answer in self._next(texts) if isinstance(answer, VectorAnswer)]
+
+    def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
+        """What was selected in the next round, if it was this."""
+        (chosen,) = self._next([Scores.checked(of, by, self.schema).text])
+        assert isinstance(chosen, Selected)
+        return chosen
 
     def in_rounds(self, rounds: int) -> ReplayingOracle:
         """The rest of the same transcript, with plans like those of the view that was recorded."""

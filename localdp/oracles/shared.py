@@ -24,14 +24,16 @@ from localdp.errors import (
     TooFewReports,
 )
 from localdp.oracles.base import ModelOracle
+from localdp.oracles.by_answers import planned_by_answers, selected_by_answers
 from localdp.oracles.collecting import PASSING, RoundOfCollections, ShareServers, Sums, given_up
 from localdp.oracles.curator import planned_sum, sum_answer, sums_answer
-from localdp.oracles.definition import Answer, VectorAnswer
+from localdp.oracles.definition import Answer, Selected, VectorAnswer
 from localdp.oracles.lr import cohorts_by_party, refusals_of, require_granted
 from localdp.oracles.plans import Plan
 from localdp.party.party import Party
 from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
 from localdp.queries.encoded import Query, encoding_of
+from localdp.queries.scores import LARGEST, Rule
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomness.source import RandomSource, uniform_bytes
@@ -210,6 +212,10 @@ class SharedOracle(ModelOracle):
             for query, collection, noisy, reports in self._collected(checked)
         ]
 
+    def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
+        """The best of noisy sums of all candidates: these servers add, and cannot compare what they do not see."""
+        return selected_by_answers(self, of, by)
+
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """The noise of all servers, if everybody's report is accepted."""
         checked = checked_plan(queries, self.schema)
@@ -217,6 +223,10 @@ class SharedOracle(ModelOracle):
         part = self._part(len(checked))
         rows = [planned_sum(query, part, self.people, self._noise_factor(query, part)) for query in checked]
         return Plan(self.model, tuple(rows), self.people, self._epsilon)
+
+    def plan_select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Plan:
+        """What answers about all candidates would yield."""
+        return planned_by_answers(self, of, by)
 
     def in_rounds(self, rounds: int) -> SharedOracle:
         """A view that spends a part of epsilon in each round."""

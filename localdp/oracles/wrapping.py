@@ -15,6 +15,7 @@ from localdp.oracles.definition import Cost, StatisticalQueryOracle
 from localdp.oracles.lr import LROracle
 from localdp.oracles.plans import Plan
 from localdp.queries.asked import Asked, AskedVector
+from localdp.queries.scores import LARGEST, Rule
 
 
 class OracleAround:
@@ -43,9 +44,18 @@ class OracleAround:
         """What is promised to the people about all answers so far."""
         return self.behind.claim
 
+    @property
+    def selects(self) -> bool:
+        """Whether selecting is cheaper than asking for all answers."""
+        return self.behind.selects
+
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """What a round of these queries would yield; nobody is asked."""
         return self.behind.plan(queries)
+
+    def plan_select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Plan:
+        """How a selection would be made, and how far it may miss the best; nobody is asked."""
+        return self.behind.plan_select(of, by)
 
 
 class ReportsAround:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
-from localdp.oracles.definition import Answer, VectorAnswer
+from localdp.oracles.definition import Answer, Selected, VectorAnswer
 from localdp.oracles.local import Divided, LocalOracle
 from localdp.randomness.source import RandomSource
 from parties.federated.events import Event, Events
@@ -85,7 +85,9 @@ class WatchedQuorum(WatchedOracle):
         self._before = len(self.results)
         return super()._told(queries, ask)
 
-    def _ended(self, started: Event, spent: float, answers: Sequence[Answer | VectorAnswer]) -> Event:
+    def _ended(
+        self, started: Event, spent: float, answers: Sequence[Answer | VectorAnswer | Selected]
+    ) -> Event:
         results = self.results[self._before :]  # one for each part of the people
         missing = Counter[str]()
         for result in results:

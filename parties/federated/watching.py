@@ -20,12 +20,14 @@ from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import LocalDpError
 from localdp.oracles.collecting import ShareServers
-from localdp.oracles.definition import Answer, StatisticalQueryOracle, VectorAnswer
+from localdp.oracles.definition import Answer, Selected, StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.lr import LROracle, cohorts_by_party
 from localdp.oracles.shuffler import Mixer, Promise
 from localdp.oracles.wrapping import OracleAround, ReportsAround
 from localdp.party.party import Request
 from localdp.queries.asked import Asked, AskedVector
+from localdp.queries.scores import LARGEST, Rule
+from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.definition import Reports
 from localdp.sharing.binding import Binding
 from localdp.sharing.collection import Collection, Contributor
@@ -34,7 +36,7 @@ from parties.federated.events import Event, Events
 from parties.status import reason
 
 AnyAsked = TypeVar("AnyAsked")
-AnyAnswer = TypeVar("AnyAnswer", Answer, VectorAnswer)
+AnyAnswer = TypeVar("AnyAnswer", Answer, VectorAnswer, Selected)
 
 
 class Spending:
@@ -191,6 +193,11 @@ class WatchedOracle(OracleAround):
         """One round: the means of all entries of every query, in order."""
         return self._told(queries, self.behind.answer_vectors)
 
+    def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
+        """One round: the best of several queries, or of the values of a category."""
+        queries: Sequence[Asked | AskedVector] = [of] if isinstance(of, str | VectorQuery) else of
+        return self._told(queries, lambda _: [self.behind.select(of, by)])[0]
+
     def in_rounds(self, rounds: int) -> WatchedOracle:
         """A watched view whose rounds cost together what one round of this oracle costs."""
         view = copy(self)
@@ -214,7 +221,9 @@ class WatchedOracle(OracleAround):
         self.events.tell(self._ended(event, float(spent), answers))
         return answers
 
-    def _ended(self, started: Event, spent: float, answers: Sequence[Answer | VectorAnswer]) -> Event:
+    def _ended(
+        self, started: Event, spent: float, answers: Sequence[Answer | VectorAnswer | Selected]
+    ) -> Event:
         only = answers[0] if len(answers) == 1 else None
         number = only if isinstance(only, Answer) else None
         return replace(

@@ -1,8 +1,11 @@
-"""A curator who points at the mistakes of a guess, privately: selection and measurement (Algorithm 8, Theorem 5.3).
+"""Who points at the mistakes of a guess, privately: selection and measurement (Algorithm 8, Theorem 5.3).
 
-Each time it spends twice epsilon0: once on a private distinguisher with the score |sum over the people - n f(D)|, which
-one record moves by at most 1, and once on the sum of the chosen query with discrete Laplace noise of scale 1 /
-epsilon0.  Sums are whole numbers: bits are counted, anything else is rounded to 2**-16 for each cell of the universe.
+Each time takes two rounds of an oracle: one to `select` the query with the largest |sum over the people - n f(D)|, which
+one record moves by at most 1, and one to answer it.  So it runs on any oracle; where `select` costs no more for many
+candidates than for two, it is worth it.
+
+`SelectingCurator` is a trusted curator that spends (epsilon, delta) on all of these rounds together, and may use another
+distinguisher than the noisy maximum that a curator selects with.
 
 Claim.  T rounds are (epsilon, delta)-private for replace-one neighbours.  With delta = 0, epsilon0 = epsilon / (2 T);
 otherwise it is the largest one that the accountant vouches for.  **Deviation**: the book's epsilon / (4 sqrt(T ln(1 /
@@ -15,6 +18,7 @@ Checked in tests/unit/algorithms/release/test_curators.py.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -27,14 +31,16 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.events import exact_delta
 from localdp.accounting.ledger import Ledger, MemoryLedger
 from localdp.algorithms.release.distinguishers import Distinguisher
+from localdp.algorithms.release.synthetic import rows_of
 from localdp.algorithms.release.universe import Universe
 from localdp.domains import Records, Schema
-from localdp.errors import BudgetExhausted, InvalidParameter
+from localdp.errors import InvalidParameter
 from localdp.framing import digest
-from localdp.oracles.curator import charge_anew
-from localdp.queries.encoded import GRID
+from localdp.oracles.curator import CuratorOracle, charge_anew
+from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.plans import Plan
+from localdp.queries.scores import Furthest, WeightRows
 from localdp.queries.vector_query import VectorQuery
-from localdp.randomness.discrete_laplace import DiscreteLaplace
 from localdp.randomness.source import Floats, Integers, RandomSource
 
 
@@ -120,53 +126,56 @@ class SelectingCurator:
         return PrivacyClaim.of_curator(self.epsilon * self._constructions, self.delta * self._constructions)
 
     def begin(
-        self, universe: Universe, rows: Floats, distinguisher: Distinguisher, budget: IterationBudget
-    ) -> PrivateSide:
-        """Charge for a whole construction; `rows` are the queries' values in the cells of the universe."""
+        self,
+        universe: Universe,
+        queries: Sequence[str],
+        budget: IterationBudget,
+        distinguisher: Distinguisher | None = None,
+    ) -> SelectingSide:
+        """Charge for a whole construction about these queries; without a distinguisher, the curator's own selects."""
         if budget.epsilon > self.epsilon or budget.delta > self.delta:
             raise InvalidParameter("a construction spends no more than it is charged for")
-        if not (rows.ndim == 2 and rows.shape[1] == universe.cells and ((rows >= 0) & (rows <= 1)).all()):
-            raise InvalidParameter("a query has a value between 0 and 1 in every cell of the universe")
-        cell = VectorQuery.parse(universe.query(), self.schema)
-        number = b"%d" % self._constructions
-        request = digest(b"construction", number, cell.text.encode(), np.ascontiguousarray(rows).tobytes())
+        inside = _Distinguishing(
+            self._records, budget.each, self._source, budget=budget.each * (2 * budget.rounds)
+        )
+        inside.distinguisher = distinguisher
+        side = SelectingSide(inside, universe, queries)
+        number, cells = b"%d" % self._constructions, universe.query()
+        request = digest(b"construction", number, cells.encode(), *(query.encode() for query in queries))
         purpose = (
-            f"a construction of {budget.rounds} rounds at most over {len(rows)} queries about {cell.text}"
+            f"a construction of {budget.rounds} rounds at most over {len(queries)} queries about {cells}"
         )
         charge_anew(self._ledger, request, self._records, self.epsilon, purpose)
         self._constructions += 1
-        counts = np.bincount(cell.evaluate(self._records), minlength=universe.cells)
-        resolution = 1 if np.isin(rows, (0, 1)).all() else GRID
-        sums = np.rint(rows * resolution).astype(np.int64) @ counts.astype(np.int64)
-        return PrivateSide(sums, resolution, self.people, distinguisher, budget, self._source)
+        return side
 
 
-class PrivateSide:
-    """The true sums of a construction's queries, behind private selection and noise."""
+class _Distinguishing(CuratorOracle):
+    """A curator that selects with the distinguisher that an algorithm names."""
 
-    def __init__(
-        self,
-        sums: Integers,
-        resolution: int,
-        people: int,
-        distinguisher: Distinguisher,
-        budget: IterationBudget,
-        source: RandomSource,
-    ) -> None:
-        """`sums` are over all people, in units of 1 / resolution."""
-        self._sums, self._resolution, self._people = sums, resolution, people
-        self._distinguisher, self._source = distinguisher, source
-        self._each, self._left = budget.each, budget.rounds
-        self._noise = DiscreteLaplace(self._each.exact / resolution)
+    distinguisher: Distinguisher | None = None
+
+    def _chosen(self, scores: Integers, sensitivity: int) -> int:
+        if self.distinguisher is None:
+            return super()._chosen(scores, sensitivity)
+        return self.distinguisher.choose(scores, sensitivity, self._epsilon, self._curator.source)
+
+
+class SelectingSide:
+    """An oracle as what points at mistakes: it selects a query, and answers it."""
+
+    def __init__(self, oracle: StatisticalQueryOracle, universe: Universe, queries: Sequence[str]) -> None:
+        """Nobody is asked yet; what cannot be asked is refused."""
+        self._oracle = oracle
+        self._queries = list(queries)
+        self._cells = VectorQuery.parse(universe.query(), oracle.schema)
+        self._rows = WeightRows.of(rows_of(queries, universe))
+
+    def plan(self) -> Plan:
+        """How a mistake would be selected."""
+        return self._oracle.plan_select(self._cells, Furthest(np.zeros(len(self._queries)), self._rows))
 
     def furthest(self, answers: Floats) -> Mistake:
-        """A query chosen by the distinguisher, and its noisy mean."""
-        if not self._left:
-            raise BudgetExhausted("all rounds of this construction were used")
-        self._left -= 1
-        scale = self._resolution * self._people
-        guessed = np.rint(np.clip(answers, -1.0, 2.0) * scale).astype(np.int64)
-        scores = np.abs(self._sums - guessed)
-        place = self._distinguisher.choose(scores, self._resolution, self._each, self._source)
-        noisy = int(self._sums[place]) + int(self._noise.sample(self._source, 1)[0])
-        return Mistake(place, noisy / scale)
+        """A query that is nearly the furthest off, and its noisy mean."""
+        place = self._oracle.select(self._cells, Furthest(answers, self._rows)).place
+        return Mistake(place, self._oracle.answer([self._queries[place]])[0].value)

@@ -1,6 +1,7 @@
 """Private distinguishers (Definition 5.5): which of many candidates has nearly the largest score.
 
-Scores are whole numbers, and replacing one record moves each of them by at most `sensitivity`.
+Scores are whole numbers, and replacing one record moves each of them by at most `sensitivity`.  Every oracle has one of its
+own, the verb `select`; this is the one that the book names.
 
 `ExponentialMechanism` (McSherry and Talwar 2007; Theorem 5.5): candidate i with probability proportional to exp(epsilon
 score(i) / (2 sensitivity)).  It is drawn from integer weights.  Let g(i) be how far candidate i is below the best one,
@@ -13,11 +14,8 @@ epsilon 2**-18, so a ratio of probabilities by at most (1 - eta)**-2 <= exp(4 et
 **Deviation**: candidates that are more than G below the best are chosen as often as if they were at G: for 1,000
 candidates at epsilon = 0.01 with a probability of less than 1e-5 altogether.
 
-`NoisyMax` (Claim 3.9, with twice the scale because scores move both ways): the largest sum of a score and discrete
-Laplace noise of scale 2 sensitivity / epsilon, the first of several.
-
-Both miss the largest score by at most 2 sensitivity (ln k + ln(1 / failure)) / epsilon, but for the failure, of k
-candidates (twice that for `NoisyMax`).
+It misses the largest score by at most 2 sensitivity (ln k + ln(1 / failure)) / epsilon, but for the failure, of k
+candidates.
 Checked exactly, by enumeration, in tests/unit/algorithms/release/test_distinguishers.py.
 """
 
@@ -34,12 +32,10 @@ import numpy as np
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.outward import log_below
 from localdp.errors import InvalidParameter
-from localdp.randomness.discrete_laplace import DiscreteLaplace
+from localdp.mechanisms.noisy_maximum import require_scores, require_sensitivity
 from localdp.randomness.enclosures import exp_enclosure
 from localdp.randomness.source import IntegerLaw, Integers, RandomSource
 
-MOST_CANDIDATES = 1 << 16
-LARGEST_SCORE = 1 << 52
 _SHAVED = Fraction(1, 1 << 16)  # of epsilon, for the rounding of weights
 _LEAST_WEIGHT = 1 << 19  # over epsilon
 _LEAST_RANGE = 1 << 10  # of weights, from the best candidate to the rest
@@ -65,7 +61,9 @@ class ExponentialMechanism:
 
     def law(self, scores: Integers, sensitivity: int, epsilon: Epsilon) -> IntegerLaw:
         """The law of the choice."""
-        _require(scores, sensitivity, epsilon)
+        require_scores(scores)
+        require_sensitivity(sensitivity)
+        Epsilon.requested(epsilon)
         rate = epsilon.exact * (1 - _SHAVED) / (2 * sensitivity)
         bits = 63 - (len(scores) - 1).bit_length()
         span = Fraction(1 << bits) * min(epsilon.exact, Fraction(1)) / _LEAST_WEIGHT
@@ -86,31 +84,6 @@ class ExponentialMechanism:
     def error(self, candidates: int, sensitivity: int, epsilon: Epsilon, failure: float) -> float:
         """Theorem 5.5: 2 sensitivity ln(k / failure) / epsilon."""
         return 2 * sensitivity * math.log(candidates / failure) / float(epsilon)
-
-
-@dataclass(frozen=True, slots=True)
-class NoisyMax:
-    """Report noisy max, with discrete Laplace noise."""
-
-    def choose(self, scores: Integers, sensitivity: int, epsilon: Epsilon, source: RandomSource) -> int:
-        """The first of the largest noisy scores."""
-        _require(scores, sensitivity, epsilon)
-        noise = DiscreteLaplace(epsilon.exact / (2 * sensitivity)).sample(source, len(scores))
-        return int(np.argmax(scores + noise))
-
-    def error(self, candidates: int, sensitivity: int, epsilon: Epsilon, failure: float) -> float:
-        """Two noises, each below 2 sensitivity ln(k / failure) / epsilon."""
-        return 4 * sensitivity * math.log(candidates / failure) / float(epsilon)
-
-
-def _require(scores: Integers, sensitivity: int, epsilon: Epsilon) -> None:
-    if not isinstance(sensitivity, int) or sensitivity < 1:
-        raise InvalidParameter("a sensitivity is a positive whole number")
-    Epsilon.requested(epsilon)
-    if scores.ndim != 1 or not 1 <= len(scores) <= MOST_CANDIDATES or scores.dtype.kind != "i":
-        raise InvalidParameter(f"there are 1 to {MOST_CANDIDATES} candidates, with whole numbers as scores")
-    if int(np.abs(scores).max()) > LARGEST_SCORE:
-        raise InvalidParameter(f"a score is at most {LARGEST_SCORE}")
 
 
 def _power(rate: Fraction, gap: int) -> int:

@@ -3,13 +3,13 @@
 A guess D is improved, mistake by mistake, until the mistake that is pointed at looks smaller than 3 alpha / 4, or
 T(alpha / 2) were corrected.  Who corrects is a database update algorithm (`updates.py`), who points is a side:
 
-- `fit_curator`: a curator with a private distinguisher (`curators.py`), two draws at epsilon0 for each mistake.
+- `fit` with `selecting=True`: an oracle that selects a mistake and answers it (`curators.py`), two rounds for each.
   Theorem 5.4: with probability 1 - beta all answers end up within alpha, if alpha >= 8 ln(2 T / beta) / (epsilon0 n)
-  and 8 F(epsilon0) / n.
-- `fit`: any statistical-query oracle.  The candidates are asked in batches, one batch a round, their answers kept, and
-  after every round the mistakes among all that was answered are corrected.  **Deviation**: no round is spent on finding
-  a mistake; where every answer costs people or epsilon, asking again what was answered already only divides them
-  further.
+  and 8 F(epsilon0) / n.  `fit_curator` is the same with a trusted curator that may have a delta, or a distinguisher that
+  is named.
+- `fit` otherwise.  The candidates are asked in batches, one batch a round, their answers kept, and after every round the
+  mistakes among all that was answered are corrected.  **Deviation**: no round is spent on finding a mistake; where every
+  answer costs people or epsilon, asking again what was answered already only divides them further.
 
 Claim.  With an oracle of tolerance alpha / 4 every answer of the result is within alpha of the truth: a mistake of 3
 alpha / 4 against the answer is one of at least alpha / 2 against the truth, and its answer tells the side, so there are
@@ -29,14 +29,21 @@ import numpy as np
 
 from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.definition import Learner, Measures, measures_of_errors
-from localdp.algorithms.release.curators import IterationBudget, Mistake, SelectingCurator, Side
-from localdp.algorithms.release.distinguishers import Distinguisher, ExponentialMechanism
+from localdp.algorithms.release.curators import (
+    IterationBudget,
+    Mistake,
+    SelectingCurator,
+    SelectingSide,
+    Side,
+)
+from localdp.algorithms.release.distinguishers import Distinguisher
 from localdp.algorithms.release.synthetic import Distribution, rows_of
 from localdp.algorithms.release.universe import Universe
 from localdp.algorithms.release.updates import DatabaseUpdate, Guess, MultiplicativeWeights
 from localdp.algorithms.scikit_learn import Nature
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
+from localdp.mechanisms.noisy_maximum import NoisyMaximum
 from localdp.oracles.definition import Cost, StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.models import ModelName
@@ -95,8 +102,11 @@ class IterativeConstruction(Learner):
         The largest error that an answer of the distribution should have.
     update : DatabaseUpdate, default=MultiplicativeWeights(tight=True)
         How a guess is corrected where it is wrong.
-    distinguisher : Distinguisher, default=ExponentialMechanism()
-        How a curator finds a query on which the guess is wrong.
+    distinguisher : Distinguisher, optional
+        How `fit_curator` finds a query on which the guess is wrong. Default: the noisy maximum, as an oracle selects.
+    selecting : bool, default=False
+        Have the oracle select each mistake, in two rounds an update, in place of asking for all answers. Better where there
+        are many more queries than updates and somebody compares sums without telling them: a curator.
     most_updates : int, optional
         In place of T(alpha / 2) updates, and with it the claim on alpha.
     rounds : int, optional
@@ -140,7 +150,8 @@ class IterativeConstruction(Learner):
         alpha: float = 0.1,
         *,
         update: DatabaseUpdate = MultiplicativeWeights(tight=True),  # noqa: B008
-        distinguisher: Distinguisher = ExponentialMechanism(),  # noqa: B008
+        distinguisher: Distinguisher | None = None,
+        selecting: bool = False,
         most_updates: int | None = None,
         rounds: int | None = None,
         failure: float = 0.05,
@@ -154,6 +165,7 @@ class IterativeConstruction(Learner):
         self.alpha = alpha
         self.update = update
         self.distinguisher = distinguisher
+        self.selecting = selecting
         self.most_updates = most_updates
         self.rounds = rounds
         self.failure = failure
@@ -181,8 +193,16 @@ class IterativeConstruction(Learner):
             )
         return rounds
 
+    def _announced(self, oracle: StatisticalQueryOracle) -> int:
+        batches = self._rounds()
+        return 2 * self._most(self._table(oracle.schema)[1]) if self.selecting else batches
+
     def _learn(self, oracle: StatisticalQueryOracle) -> None:
         universe, rows = self._table(oracle.schema)
+        learn = self._learn_selecting if self.selecting else self._learn_answers
+        learn(oracle, universe, rows)
+
+    def _learn_answers(self, oracle: StatisticalQueryOracle, universe: Universe, rows: Floats) -> None:
         batches = np.array_split(np.array(self.queries, object), self._rounds())
         self.plan_ = oracle.plan(list(batches[0]))
         self._require_signal(self.alpha / 4, self.plan_.tolerance(self.failure), "a quarter of alpha")
@@ -196,6 +216,14 @@ class IterativeConstruction(Learner):
         misfit = np.abs(values - self.update.answers(state, rows)).max()
         self._finish(universe, rows, Constructed(state, updates, bool(misfit < 3 * self.alpha / 4)))
 
+    def _learn_selecting(self, oracle: StatisticalQueryOracle, universe: Universe, rows: Floats) -> None:
+        side, most = SelectingSide(oracle, universe, self.queries), self._most(rows)
+        self.plan_, failure = side.plan(), self.failure / (2 * most)
+        measured = max(oracle.plan([query]).tolerance(failure) for query in self.queries)
+        expected = max(self.plan_.tolerance(failure), measured)
+        self._require_signal(self.alpha, 8 * expected, "an alpha")
+        self._finish(universe, rows, construct(side, rows, self.update, self.alpha, most))
+
     def fit_curator(self, curator: SelectingCurator) -> Self:
         """Construct with a curator's private selection in place of an oracle's answers."""
         self._rounds()
@@ -203,7 +231,7 @@ class IterativeConstruction(Learner):
         budget = IterationBudget(curator.epsilon, self._most(rows), curator.delta)
         self.plan_ = self._curator_plan(curator, budget, len(rows))
         self._require_signal(self.alpha, 8 * self.plan_.rows[0].standard_error, "an alpha")
-        side = curator.begin(universe, rows, self.distinguisher, budget)
+        side = curator.begin(universe, self.queries, budget, self.distinguisher)
         self._finish(universe, rows, construct(side, rows, self.update, self.alpha, budget.rounds))
         self.cost_ = Cost(budget.rounds, 2 * budget.rounds, curator.epsilon, curator.epsilon)
         self.claim_ = curator.claim
@@ -235,9 +263,13 @@ class IterativeConstruction(Learner):
     def _curator_plan(self, curator: SelectingCurator, budget: IterationBudget, candidates: int) -> Plan:
         """What Theorem 5.4 has for the errors of a selection and a measurement, in all rounds at once."""
         failure, each = self.failure / (2 * budget.rounds), budget.each
-        selected = self.distinguisher.error(candidates, 1, each, failure) / curator.people
+        missed, named = NoisyMaximum.within(each, 1).shortfall(candidates, failure), "NoisyMaximum"
+        if self.distinguisher is not None:
+            missed = self.distinguisher.error(candidates, 1, each, failure)
+            named = type(self.distinguisher).__name__
+        selected = missed / curator.people
         measured = math.log(1 / failure) / float(each) / curator.people
-        how = f"{type(self.distinguisher).__name__} and noise at epsilon {each} each, {budget.rounds} times"
+        how = f"{named} and noise at epsilon {each} each, {budget.rounds} times"
         row = PlannedQuery(
             "the furthest query", 1, how, curator.people, max(selected, measured), certain=True
         )

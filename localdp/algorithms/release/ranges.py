@@ -153,6 +153,12 @@ class RangeRelease(Learner):
         self.prefix_ = self._prefix(answers)
         self._whole = isinstance(oracle.schema[self.column], IntegerDomain)
 
+    def leaves(self, schema: Schema) -> tuple[list[Fraction], str]:
+        """The edges of the bins, and the query for a person's bin."""
+        self._rounds()
+        edges = self._edges(schema)
+        return edges, self._histogram(schema, edges[1 : self.bins], 1)
+
     def ranges(self, low: ArrayLike, high: ArrayLike) -> RangeAnswers:
         """The masses from low to high, each taken to the nearest edge of a bin."""
         self._require_fitted("prefix_")
@@ -179,11 +185,7 @@ class RangeRelease(Learner):
         if not 0 <= level <= 1:
             raise InvalidParameter("the level of a quantile lies between 0 and 1")
         rising = self.cdf()
-        end = max(1, int(np.searchsorted(rising, level)))
-        below, above = rising[end - 1], rising[end]
-        share = (level - below) / (above - below) if above > below else 0.0
-        place = self.edges_[end - 1] + share * (self.edges_[end] - self.edges_[end - 1])
-        return float(min(math.floor(place), self.edges_[-1] - 1)) if self._whole else float(place)
+        return reached(self.edges_, rising, level, whole=self._whole)
 
     def quantile_interval(self, level: float, confidence: float = 0.95) -> tuple[float, float]:
         """Where the distribution function, within its error at the quantile, is at the level."""
@@ -235,11 +237,7 @@ class RangeRelease(Learner):
         unbounded = self.low is None and self.high is None and size == 1
         if unbounded and isinstance(domain, IntegerDomain) and self.bins == domain.high - domain.low + 1:
             return self.column
-        return (
-            f"which({', '.join(f'{self.column} < {number_text(cut)}' for cut in cuts)})"
-            if cuts
-            else "which(true)"
-        )
+        return cut_at(self.column, cuts)
 
     def _prefix(self, answers: Sequence[VectorAnswer]) -> Floats:
         levels = []
@@ -261,6 +259,21 @@ class RangeRelease(Learner):
     def measures(self, truth: Self, records: Records) -> Measures:
         """The errors of what is released."""
         return measures_of_errors(self.prefix_ - truth.prefix_)
+
+
+def cut_at(column: str, cuts: Sequence[Fraction]) -> str:
+    """The query for which of the parts a number lies in that these cuts separate."""
+    conditions = ", ".join(f"{column} < {number_text(cut)}" for cut in cuts)
+    return f"which({conditions or 'true'})"
+
+
+def reached(edges: Floats, rising: Floats, level: float, *, whole: bool) -> float:
+    """Where a distribution function on edges reaches a level: on a line between two of them, or the whole number there."""
+    end = max(1, int(np.searchsorted(rising, level)))
+    below, above = rising[end - 1], rising[end]
+    share = (level - below) / (above - below) if above > below else 0.0
+    place = edges[end - 1] + share * (edges[end] - edges[end - 1])
+    return float(min(math.floor(place), edges[-1] - 1)) if whole else float(place)
 
 
 def _tree_of(plan: Plan, branching: int) -> LevelTree:

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from localdp.errors import InvalidParameter, QueryRefused
-from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.definition import StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
 from localdp.oracles.recording import CountingOracle, RecordingOracle, ReplayingOracle, Transcript
+from localdp.queries.scores import Furthest
 from localdp.queries.vector_query import VectorQuery
 from tests.support.people import KEYRING, ONE, parties_of, population
 
@@ -61,8 +62,26 @@ def test_recorded_vectors_keep_their_errors() -> None:
     recording = RecordingOracle(local())
     answer = recording.answer_vectors(["region"])[0]
     again = Transcript.from_data(recording.transcript.to_data()).rounds[0][0]
-    assert np.array_equal(again.values, answer.values)  # type: ignore[union-attr]
+    assert isinstance(again, VectorAnswer)
+    assert np.array_equal(again.values, answer.values)
     assert np.array_equal(np.asarray(again.variance_empirical), answer.variance_empirical)
+
+
+def test_a_recorded_selection_is_replayed_and_another_one_refused() -> None:
+    recording = RecordingOracle(local())
+    chosen = recording.select("region")
+    carried = Transcript.from_data(json.loads(json.dumps(recording.transcript.to_data())))
+    assert ReplayingOracle(ExactOracle(PEOPLE), carried).select("region") == chosen
+    with pytest.raises(QueryRefused):
+        ReplayingOracle(ExactOracle(PEOPLE), carried).select("region", Furthest([0.5] * chosen.candidates))
+    with pytest.raises(QueryRefused):
+        ReplayingOracle(ExactOracle(PEOPLE), carried).answer_vectors(["region"])
+
+
+def test_a_selection_counts_as_one_round_with_one_answer() -> None:
+    counting = CountingOracle(local())
+    counting.select(["smoker", "age > 3"])
+    assert (counting.counts.rounds, counting.counts.queries, counting.counts.entries) == (1, 2, 1)
 
 
 def test_garbage_is_not_a_transcript() -> None:

@@ -8,7 +8,7 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.quick_start import oracle_of_records
 from localdp.algorithms.release.curators import Mistake, SelectingCurator
-from localdp.algorithms.release.distinguishers import NoisyMax
+from localdp.algorithms.release.distinguishers import ExponentialMechanism
 from localdp.algorithms.release.iterative import IterativeConstruction, construct
 from localdp.algorithms.release.synthetic import rows_of
 from localdp.algorithms.release.universe import Universe, marginal_queries
@@ -115,7 +115,7 @@ def test_no_more_updates_are_made_than_allowed_whatever_the_side_says(seed: int)
     assert made.state.min() >= 0 and made.state.sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("distinguisher", [None, NoisyMax()])
+@pytest.mark.parametrize("distinguisher", [None, ExponentialMechanism()])
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_a_private_curator_is_within_alpha_where_the_theorem_says_so(
     delta: float, distinguisher: Any
@@ -130,6 +130,34 @@ def test_a_private_curator_is_within_alpha_where_the_theorem_says_so(
     assert np.abs(made.answers_ - truth).max() <= 0.2
     assert made.claim_.epsilon == Epsilon.requested(8) and float(made.claim_.delta) == delta
     assert made.converged_ and made.plan_.model == "curator"
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_selected_mistakes_are_corrected_until_all_answers_are_within_alpha(strategy: str) -> None:
+    # A query holds 8 of the 32 cells, so that it is selected with an error of 8 tau = alpha / 16.
+    oracle = AdversarialOracle(PEOPLE, 0.01 / 8, strategy)
+    made = IterativeConstruction(QUERIES, alpha=0.16, selecting=True, check_signal=False).fit(oracle)
+    assert np.abs(made.answers_ - TRUTH).max() <= 0.16
+    assert made.converged_ and made.cost_.rounds == 2 * (made.updates_ + 1)
+    assert made.plan_.tolerance() == pytest.approx(2 * 0.01)
+
+
+def test_selecting_costs_a_curator_two_rounds_a_mistake_and_never_more_than_was_said() -> None:
+    people = bit_people(5, 1_000_000)
+    made = IterativeConstruction(QUERIES, alpha=0.2, selecting=True)
+    made.fit(oracle_of_records(people, 8.0, "curator"))
+    truth = [answer.value for answer in ExactOracle(people).answer(QUERIES)]
+    assert np.abs(made.answers_ - truth).max() <= 0.2
+    assert made.cost_.rounds == 2 * (made.updates_ + 1)
+    assert made.cost_.epsilon_per_person <= Epsilon.requested(8)
+    assert made.plan_.rows[0].entries == len(QUERIES)
+
+
+def test_nothing_is_selected_where_mistakes_would_drown() -> None:
+    counting = CountingOracle(oracle_of_records(PEOPLE, 1.0, "curator"))
+    with pytest.raises(SignalTooWeak):
+        IterativeConstruction(QUERIES, alpha=0.05, selecting=True).fit(counting)
+    assert counting.counts.rounds == 0
 
 
 def test_a_curator_is_not_started_where_the_theorem_promises_nothing() -> None:
