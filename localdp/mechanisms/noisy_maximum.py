@@ -12,7 +12,8 @@ the rate and the sensitivity in this way, and believed from nobody.
 
 **Deviation** from the book's Laplace noise of scale 1 / epsilon for counts: that is for neighbours of which one has a
 person more, so that all counts move the same way.  Here one record replaces another, and scores move both ways: the scale
-is 2 s / epsilon.  One-sided noise is half of Laplace noise, with the same tail: it misses by half as much.
+is 2 s / epsilon.  One-sided noise is half of Laplace noise, with the same tail, and no noise can make the
+best one look worse: what can be said about the miss is half as much.
 
 Claim.  One of k candidates that is g or more below the largest is told with a probability of at most (k - 1) a**g /
 (1 + a).
