@@ -92,8 +92,8 @@ def test_a_selection_costs_one_round_whatever_the_number_of_candidates(make: Mak
     oracle.select([f"age >= {20 + place}" for place in range(candidates)])
     private = oracle.claim.epsilon is not None
     assert (oracle.cost.rounds, oracle.cost.queries) == (1, candidates)
-    assert oracle.cost.epsilon_per_person == (ONE if private else Epsilon(0))
-    assert (oracle.claim.epsilon or Epsilon(0)) == oracle.cost.epsilon_per_person
+    assert oracle.cost.epsilon_promised == (ONE if private else Epsilon(0))
+    assert (oracle.claim.epsilon or Epsilon(0)) == oracle.cost.epsilon_promised
 
 
 def test_selecting_and_asking_share_the_rounds_of_a_view(make: Make) -> None:
@@ -102,7 +102,7 @@ def test_selecting_and_asking_share_the_rounds_of_a_view(make: Make) -> None:
     chosen = view.select(CANDIDATES)
     assert abs(view.answer([chosen.name])[0].value - truth(CANDIDATES)[1]) < 0.2
     assert oracle.cost.rounds == 2
-    assert oracle.cost.epsilon_per_person <= ONE
+    assert oracle.cost.epsilon_promised <= ONE
     with pytest.raises(ldp.LocalDpError):
         view.select(CANDIDATES)
 

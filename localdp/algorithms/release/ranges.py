@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from statistics import NormalDist
 from typing import Self
@@ -67,7 +68,8 @@ class RangeRelease(Learner):
         The range goes from `low` up to and not including `high`; what lies outside counts to the nearest bin. Default: the
         bounds of the column, where a whole number x stands for x up to x + 1.
     bins : int, default=256
-        In how many bins of equal width the range is cut. A range is taken to the nearest edges.
+        In how many bins of equal width the range is cut. A range is taken to the nearest edges. A whole number has at most
+        one bin of its own.
     branching : int, optional
         How many children a node of the tree over the bins has. Default: the number with the least error by the plan.
     signal : float, default=0.1
@@ -84,6 +86,8 @@ class RangeRelease(Learner):
 
     Attributes
     ----------
+    bins_ : int
+        How many bins there are.
     edges_ : array
         The edges of the bins.
     prefix_ : array
@@ -125,6 +129,7 @@ class RangeRelease(Learner):
         self.check_signal = check_signal
         self.epsilon, self.model, self.bounds = epsilon, model, bounds
 
+    bins_: int
     tree_: LevelTree
     edges_: Floats  # of the bins, one more than there are bins
     prefix_: Floats  # the mass below every edge, unbiased; from 0 to exactly 1
@@ -145,7 +150,7 @@ class RangeRelease(Learner):
         edges = self._edges(oracle.schema)
         branching, queries = self._planned(oracle, edges)
         expected = _tree_of(self.plan_, branching)
-        error = expected.mean_range_variance(_scaled(self.bins, expected)) ** 0.5
+        error = expected.mean_range_variance(_scaled(self.bins_, expected)) ** 0.5
         self._require_signal(self.signal, error, "a range")
         answers = oracle.answer_vectors(queries)
         self.tree_ = LevelTree(branching, tuple(float(a.variance_empirical.mean()) for a in answers))
@@ -157,7 +162,7 @@ class RangeRelease(Learner):
         """The edges of the bins, and the query for a person's bin."""
         self._rounds()
         edges = self._edges(schema)
-        return edges, self._histogram(schema, edges[1 : self.bins], 1)
+        return edges, self._histogram(schema, edges[1 : self.bins_], 1)
 
     def ranges(self, low: ArrayLike, high: ArrayLike) -> RangeAnswers:
         """The masses from low to high, each taken to the nearest edge of a bin."""
@@ -166,8 +171,8 @@ class RangeRelease(Learner):
         if (starts > ends).any() or (np.asarray(low) > np.asarray(high)).any():
             raise InvalidParameter("a range does not end before it starts")
         # What is beyond the last bin is known to be empty, so a range up to it ends at the last leaf.
-        last = np.where(ends == self.bins, self.tree_.leaves, ends)
-        variances = self.tree_.range_variances(np.where(starts == self.bins, last, starts), last)
+        last = np.where(ends == self.bins_, self.tree_.leaves, ends)
+        variances = self.tree_.range_variances(np.where(starts == self.bins_, last, starts), last)
         return RangeAnswers(self.prefix_[ends] - self.prefix_[starts], np.sqrt(variances))
 
     def cdf(self) -> Floats:
@@ -188,24 +193,35 @@ class RangeRelease(Learner):
         return reached(self.edges_, rising, level, whole=self._whole)
 
     def quantile_interval(self, level: float, confidence: float = 0.95) -> tuple[float, float]:
-        """Where the distribution function, within its error at the quantile, is at the level."""
+        """Where the distribution function, within its error at the quantile, is at the level.
+
+        Nobody knows where people are within a bin, so the interval holds whole bins.
+        """
         if not 0 < confidence < 1:
             raise InvalidParameter("a confidence lies strictly between 0 and 1")
         error = float(self.ranges(self.edges_[0], [self.quantile(level)]).standard_errors[0])
         width = NormalDist().inv_cdf((1 + confidence) / 2) * error
-        return self.quantile(max(level - width, 0.0)), self.quantile(min(level + width, 1.0))
+        low, high = (self._bin_at(min(max(level + off, 0.0), 1.0)) for off in (-width, width))
+        return float(self.edges_[low]), float(self.edges_[high + 1] - self._whole)
+
+    def _bin_at(self, level: float) -> int:
+        """The bin in which the mass below reaches the level."""
+        return max(1, int(np.searchsorted(self.cdf(), level))) - 1
 
     def _edges(self, schema: Schema) -> list[Fraction]:
-        """The edges of the bins, on a grid of 9 decimal digits."""
+        """The edges of the bins: whole where numbers are, else on a grid of 9 decimal digits."""
         domain = schema[self.column]
         if not isinstance(domain, IntegerDomain | RealDomain):
             raise InvalidParameter(f"column {self.column!r:.60} is not a number")
         end = domain.high + 1 if isinstance(domain, IntegerDomain) else domain.high
         low = _exact(domain.low if self.low is None else self.low)
         high = _exact(end if self.high is None else self.high)
+        whole = isinstance(domain, IntegerDomain) and low.denominator == high.denominator == 1
+        self.bins_ = min(self.bins, max(int(high - low), 1)) if whole else self.bins
+        cut = math.ceil if whole else partial(round, ndigits=_DIGITS)
         edges = [
-            round(low + (high - low) * Fraction(place, self.bins), _DIGITS)
-            for place in range(self.bins + 1)
+            Fraction(cut(low + (high - low) * Fraction(place, self.bins_)))
+            for place in range(self.bins_ + 1)
         ]
         if any(left >= right for left, right in pairwise(edges)):
             raise InvalidParameter("the range must be of positive length, and not too short for its bins")
@@ -213,29 +229,29 @@ class RangeRelease(Learner):
 
     def _planned(self, oracle: StatisticalQueryOracle, edges: Sequence[Fraction]) -> tuple[int, list[str]]:
         """The best branching and its queries; sets `plan_`."""
-        wanted = (self.branching,) if self.branching else (*BRANCHINGS, self.bins)
+        wanted = (self.branching,) if self.branching else (*BRANCHINGS, self.bins_)
         best = math.inf
-        for branching in sorted({min(candidate, self.bins) for candidate in wanted}):
+        for branching in sorted({min(candidate, self.bins_) for candidate in wanted}):
             queries = self._queries(oracle.schema, edges, branching)
             plan = oracle.plan(queries)
             tree = _tree_of(plan, branching)
-            error = tree.mean_range_variance(_scaled(self.bins, tree))
+            error = tree.mean_range_variance(_scaled(self.bins_, tree))
             if error < best:
                 best, chosen, self.plan_ = error, (branching, queries), plan
         return chosen
 
     def _queries(self, schema: Schema, edges: Sequence[Fraction], branching: int) -> list[str]:
         levels = 1
-        while branching**levels < self.bins:
+        while branching**levels < self.bins_:
             levels += 1
         sizes = [branching ** (levels - depth) for depth in range(1, levels + 1)]
-        return [self._histogram(schema, edges[size : self.bins : size], size) for size in sizes]
+        return [self._histogram(schema, edges[size : self.bins_ : size], size) for size in sizes]
 
     def _histogram(self, schema: Schema, cuts: Sequence[Fraction], size: int) -> str:
         """The histogram of the nodes that these edges separate."""
         domain = schema[self.column]
         unbounded = self.low is None and self.high is None and size == 1
-        if unbounded and isinstance(domain, IntegerDomain) and self.bins == domain.high - domain.low + 1:
+        if unbounded and isinstance(domain, IntegerDomain) and self.bins_ == domain.high - domain.low + 1:
             return self.column
         return cut_at(self.column, cuts)
 
@@ -245,7 +261,7 @@ class RangeRelease(Learner):
             level = np.zeros(self.tree_.branching**depth)
             level[: len(answer.values)] = answer.values  # nobody is in the nodes beyond the last bin
             levels.append(level)
-        prefix = np.append(0.0, np.cumsum(self.tree_.fit(levels)))[: self.bins + 1]
+        prefix = np.append(0.0, np.cumsum(self.tree_.fit(levels)))[: self.bins_ + 1]
         prefix[-1] = 1.0
         return prefix
 
@@ -273,7 +289,8 @@ def reached(edges: Floats, rising: Floats, level: float, *, whole: bool) -> floa
     below, above = rising[end - 1], rising[end]
     share = (level - below) / (above - below) if above > below else 0.0
     place = edges[end - 1] + share * (edges[end] - edges[end - 1])
-    return float(min(math.floor(place), edges[-1] - 1)) if whole else float(place)
+    # Of a whole number x the bin goes up to and not including x + 1, so what is reached there is x.
+    return float(max(math.ceil(place) - 1, edges[end - 1])) if whole else float(place)
 
 
 def _tree_of(plan: Plan, branching: int) -> LevelTree:

@@ -149,7 +149,7 @@ def test_selecting_costs_a_curator_two_rounds_a_mistake_and_never_more_than_was_
     truth = [answer.value for answer in ExactOracle(people).answer(QUERIES)]
     assert np.abs(made.answers_ - truth).max() <= 0.2
     assert made.cost_.rounds == 2 * (made.updates_ + 1)
-    assert made.cost_.epsilon_per_person <= Epsilon.requested(8)
+    assert made.cost_.epsilon_promised <= Epsilon.requested(8)
     assert made.plan_.rows[0].entries == len(QUERIES)
 
 

@@ -52,7 +52,7 @@ def test_two_rounds_select_and_look_around_and_one_asks_the_tree(model: ModelNam
     counting = CountingOracle(oracle_of_records(RECORDS, epsilon, model))
     found = estimated_quantile(counting, "age", 0.5, check_signal=False)
     assert counting.counts.rounds == (2 if counting.selects else 1)
-    assert counting.cost.epsilon_per_person <= Epsilon.requested(epsilon or 1)
+    assert counting.cost.epsilon_promised <= Epsilon.requested(epsilon or 1)
     assert in_between("age", found.value, 0.5) < 0.2
 
 

@@ -158,3 +158,18 @@ def test_bad_ranges_and_levels_are_refused() -> None:
             release.quantile(level)
     with pytest.raises(InvalidParameter):
         release.quantile_interval(0.5, 1.0)
+
+
+@pytest.mark.parametrize("high", [9, 61, 99, 120, 255, 300])
+def test_everybody_has_one_whole_number_and_it_is_every_quantile(high: int) -> None:
+    schema = Schema({"k": IntegerDomain(0, high)})
+    for value in range(0, high + 1, 7):
+        oracle = ExactOracle(Records.from_columns(schema, {"k": np.full(5, value)}))
+        release = RangeRelease("k").fit(oracle)
+        for level in (0.01, 0.5, 1.0):
+            low, last = release.quantile_interval(level)
+            assert low <= value <= last and low <= release.quantile(level) <= last
+            assert last - low == (
+                0 if high < 256 else pytest.approx(0.5, abs=0.5)
+            )  # a bin of one or two numbers
+            assert high >= 256 or release.quantile(level) == value
