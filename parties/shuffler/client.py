@@ -75,9 +75,9 @@ class RemoteShuffler:
         )
         try:
             # How many people a random part has is known only to those who know the parties.
-            for message in call.counted(cohort.stop - cohort.start, all_of_them=cohort.split is None):
-                self.bytes_moved += len(message.packed)
-                yield request.randomizer.unpack(message.packed, message.reports)
+            for piece in call.counted(cohort.stop - cohort.start, all_of_them=cohort.split is None):
+                self.bytes_moved += len(piece.packed)
+                yield request.randomizer.unpack(piece.packed, piece.reports)
         finally:
             call.cancel()
 

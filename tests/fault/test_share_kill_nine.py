@@ -26,7 +26,7 @@ from localdp.sharing import additive
 from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection
 from localdp.sharing.encoding import Encoding
-from localdp.sharing.history import NOTHING_RELEASED
+from localdp.sharing.storage import NOTHING_RELEASED
 from parties.coordinator import Peer
 from parties.repeating import Patience
 from parties.serving import open_aio_channel
