@@ -1,12 +1,16 @@
 """Domain objects to and from the wire: the only place, beside the services, that knows generated types.
 
-Decoding builds the domain objects, whose constructors check their own bounds: what comes out of here is well formed.
+Decoding builds the domain objects, whose constructors check their own bounds: what comes out of here is well formed.  Of a
+randomizer only parameters travel, under the names of the message's fields: its constructor derives the thresholds, and its
+epsilon is that of the law that it has.  What is in no row of the registry is refused.
+
+Checked in tests/unit/parties/test_codec.py and tests/unit/parties/test_randomizer_codec.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, MutableSequence, Sequence
+from typing import Any, TypeVar
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.remaining import STEPS, Step
@@ -15,15 +19,17 @@ from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, Re
 from localdp.errors import InvalidParameter, MalformedReport, QueryRefused
 from localdp.party.party import Request
 from localdp.queries.tokens import require_text
+from localdp.randomizers.definition import LocalRandomizer, Parameters
+from localdp.randomizers.registry import class_of, wire_name_of
 from localdp.sharing.binding import Binding
 from localdp.sharing.collection import Collection, Contributor, Tier
 from localdp.sharing.encoding import Encoding, EncodingKind
 from localdp.sharing.noise_plans import NoisePlan, PlanKind
-from parties.randomizer_codec import randomizer_from_wire, randomizer_to_wire
 from parties.wire.v1 import (
     cohort_pb2,
     collection_pb2,
     oracle_pb2,
+    randomizer_pb2,
     schema_pb2,
 )
 
@@ -216,3 +222,31 @@ def _domain(column: schema_pb2.SchemaColumn) -> Domain:
         case "real":
             return RealDomain(column.real.low, column.real.high)
     raise InvalidParameter("a column of the schema has no domain")
+
+
+def randomizer_to_wire(randomizer: LocalRandomizer) -> randomizer_pb2.Randomizer:
+    """The parameters of a randomizer."""
+    message: Any = {wire_name_of(randomizer): randomizer.parameters}
+    return randomizer_pb2.Randomizer(**message)
+
+
+def randomizer_from_wire(randomizer: randomizer_pb2.Randomizer) -> LocalRandomizer:
+    """The randomizer that the parameters describe, with the epsilon that its law has."""
+    kind = randomizer.WhichOneof("kind")
+    if kind is None:
+        raise InvalidParameter("this randomizer is not known here")
+    rebuilt: LocalRandomizer = class_of(kind).from_parameters(_parameters(getattr(randomizer, kind)))
+    return rebuilt
+
+
+def _parameters(message: Any) -> Parameters:
+    """The fields of a message by name, whether they were sent or have the value of those that were not."""
+    return {field.name: _plain(getattr(message, field.name), field) for field in message.DESCRIPTOR.fields}
+
+
+def _plain(value: Any, field: Any) -> Any:
+    # The descriptor says so, too, but under a name that changes between versions of protobuf.
+    repeated = isinstance(value, MutableSequence)
+    if field.message_type is None:
+        return tuple(value) if repeated else value
+    return tuple(map(_parameters, value)) if repeated else _parameters(value)

@@ -3,9 +3,9 @@
     seconds of a part  =  fixed + people * person
 
 The two numbers follow from the query's nodes (`cost_of_queries`), from what the randomizer draws (which it says itself,
-`LocalRandomizer.draw_cost`) or from how shares are made (`cost_of_shares`), from what is kept of it (`cost_of_keeping`),
-and never from a record.  They are for one kind of machine; whoever has a clock multiplies them by how much slower its own
-is (`parties.agent.work`).
+`LocalRandomizer.draw_cost`) or from how shares are made (`cost_of_shares`), from what is kept of it, and
+never from a record.  They are for one kind of machine; whoever has a clock multiplies them by how much slower its own is
+(`parties.agent.work`).
 
 Claim.  The prediction is an upper bound that is not silly: the time that was taken lies between a quarter of it and
 all of it, on the machine that it was measured on. Measured by `python -m benchmarks.work`; checked in
@@ -19,6 +19,7 @@ from dataclasses import dataclass, fields
 
 from localdp.cohorts import Cohort
 from localdp.randomizers.definition import LocalRandomizer
+from localdp.sharing.encoding import Encoding
 
 # Who is in a split is found out for all indices of a stretch, once for each part that is made.
 _SPLIT_SECONDS = 0.05e-3
@@ -35,6 +36,14 @@ _DECODE_SECONDS = 0.15e-3
 _DECODE_BYTE_SECONDS = 12e-6
 _LARGEST_DECODED = 1 << 15  # bytes; a longer text has no more words that are allowed, or is no text
 _SKIMMED_BYTE_SECONDS = 0.1e-6
+
+CHUNK_BYTES = 1 << 15  # of a chunk's people, as arrays
+CHUNK_PEOPLE = 1 << 13
+_KEEP_SECONDS = 0.2e-3  # a transaction
+_KEEP_AGAIN_SECONDS = 0.25e-3  # of a chunk that is there: read, and written with more people in it
+_KEEP_CHUNK_SECONDS = 25e-6
+_KEEP_ROW_SECONDS = 3e-9
+_KEEP_BIT_SECONDS = 1.25e-9  # written, and as much that was dropped overwritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +116,27 @@ def decode_seconds(message_bytes: int) -> float:
     """Reading a message of so many bytes, and predicting what it costs."""
     text = min(message_bytes, _LARGEST_DECODED) * _DECODE_BYTE_SECONDS
     return _DECODE_SECONDS + text + message_bytes * _SKIMMED_BYTE_SECONDS
+
+
+def reports_work(randomizer: LocalRandomizer) -> Work:
+    """Keeping the reports of a part, or sending what was kept."""
+    # As an array, some take a byte for each bit.
+    return _kept(randomizer.report_bits, randomizer.report_bits)
+
+
+def inputs_work(encoding: Encoding) -> Work:
+    """Keeping what the shares of a part are made of."""
+    return _kept(8 * encoding.narrow_bytes, encoding.narrow_bytes)
+
+
+def _kept(bits: int, array_bytes: int) -> Work:
+    """Written in chunks of people, and read again.
+
+    A chunk is read and written as one.  The people of a range fill their chunks, but for the first and the last, where
+    others may have been kept before.  Those of a split may each be in a chunk of their own; but all of them are in no
+    more chunks than a range of their length has.
+    """
+    row = _KEEP_ROW_SECONDS + bits * _KEEP_BIT_SECONDS
+    people = min(CHUNK_PEOPLE, max(1, CHUNK_BYTES // array_bytes))
+    fixed = _KEEP_SECONDS + 2 * _KEEP_AGAIN_SECONDS
+    return Work(fixed, kept=row + _KEEP_CHUNK_SECONDS / people, chunk=row + _KEEP_AGAIN_SECONDS)

@@ -15,11 +15,10 @@ from localdp.randomness.keys import derive_key
 from localdp.sharing.binding import Opening, commitment_to
 from localdp.sharing.checks import Checks
 from localdp.sharing.collection import Collection
-from localdp.sharing.history import NOTHING_RELEASED
 from localdp.sharing.sealing import SealingKey
 from localdp.sharing.server_policy import ServerPolicy
 from localdp.sharing.signatures import WitnessKey
-from localdp.sharing.storage import KeptCollection, MemoryStorage, ShareStorage
+from localdp.sharing.storage import NOTHING_RELEASED, KeptCollection, MemoryStorage, ShareStorage
 from localdp.sharing.task import CollectionTask
 from localdp.sharing.vault import Vault
 

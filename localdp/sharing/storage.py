@@ -26,9 +26,11 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from localdp.errors import StorageFailed
+from localdp.framing import digest
 from localdp.sharing.blocks import Mask, Positions, Rows
 from localdp.sharing.collection import Collection
-from localdp.sharing.history import NOTHING_RELEASED, followed
+
+NOTHING_RELEASED = bytes(32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,16 @@ class Release:
         return Published(self.noisy_sums, self.attempt)
 
 
+def followed(history: bytes, collection: bytes, accepted: bytes) -> bytes:
+    """A history of releases, and then that of this set of reports of a collection, as one digest.
+
+    State and vault each have it: the state from the releases on record, the vault from what it was told.  Where the two
+    agree, every release of this memory is on record, in the order in which they were; a state that lacks some, first,
+    last or in between, has another history.
+    """
+    return digest(b"released", history, collection, accepted)
+
+
 @dataclass(slots=True)
 class KeptCollection:
     """All that is on record about a collection in progress; what is in uploads is read when it is needed."""
@@ -114,7 +126,7 @@ class ShareStorage(Protocol):
 
     @property
     def history(self) -> bytes:
-        """The releases on record, in order (`localdp.sharing.history`)."""
+        """The releases on record, in order (`followed`)."""
         ...
 
     def open(self, collection: Collection, owner: str = "") -> None:

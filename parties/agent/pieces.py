@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.cohorts import LARGEST_INDEX, Asked, Cohort, Split
-from localdp.party.cost_of_keeping import CHUNK_BYTES, CHUNK_PEOPLE
+from localdp.party.cost import CHUNK_BYTES, CHUNK_PEOPLE
 from localdp.randomizers.definition import Values
 from parties.durable import add_column
 

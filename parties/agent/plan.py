@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.party.cost import Work, charge_seconds, draw_work, sampling_work
-from localdp.party.cost_of_keeping import inputs_work, reports_work
+from localdp.party.cost import Work, charge_seconds, draw_work, inputs_work, reports_work, sampling_work
 from localdp.party.cost_of_queries import fingerprint_work, query_work
 from localdp.party.cost_of_shares import Way, share_work
 from localdp.party.party import Request

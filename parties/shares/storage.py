@@ -27,8 +27,15 @@ from google.protobuf.message import DecodeError
 from localdp.errors import InvalidParameter, StorageFailed
 from localdp.sharing.blocks import Mask, Positions, Rows, pack_positions, rows_from, unpack_positions
 from localdp.sharing.collection import MOST_PEOPLE, Collection
-from localdp.sharing.history import NOTHING_RELEASED, followed
-from localdp.sharing.storage import Holding, Job, KeptCollection, Release, Upload
+from localdp.sharing.storage import (
+    NOTHING_RELEASED,
+    Holding,
+    Job,
+    KeptCollection,
+    Release,
+    Upload,
+    followed,
+)
 from localdp.sharing.vault import Vault
 from parties import codec, durable
 from parties.durable import make_private, transaction

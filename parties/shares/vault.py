@@ -24,7 +24,7 @@ from pathlib import Path
 
 from localdp.errors import InvalidParameter, StorageFailed
 from localdp.randomness.keys import KEY_BYTES
-from localdp.sharing.history import NOTHING_RELEASED, followed
+from localdp.sharing.storage import NOTHING_RELEASED, followed
 from parties.durable import make_private, require_private, storage_errors, sync_directory
 
 SUFFIX = ".secrets"

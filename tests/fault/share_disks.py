@@ -17,8 +17,15 @@ from typing import Any, Protocol
 
 from localdp.errors import StorageFailed
 from localdp.sharing.blocks import Rows
-from localdp.sharing.history import NOTHING_RELEASED, followed
-from localdp.sharing.storage import Job, KeptCollection, MemoryStorage, ShareStorage, Upload
+from localdp.sharing.storage import (
+    NOTHING_RELEASED,
+    Job,
+    KeptCollection,
+    MemoryStorage,
+    ShareStorage,
+    Upload,
+    followed,
+)
 from localdp.sharing.vault import Vault
 from parties.shares.storage import SqliteStorage
 from parties.shares.vault import FileVault, vault_path

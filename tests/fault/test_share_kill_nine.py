@@ -27,8 +27,8 @@ from localdp.oracles.collecting import combined
 from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection
 from localdp.sharing.encoding import Encoding
-from localdp.sharing.history import NOTHING_RELEASED
 from localdp.sharing.noise_plans import JOINT_SERVERS, NoisePlan
+from localdp.sharing.storage import NOTHING_RELEASED
 from parties.coordinator import Peer
 from parties.repeating import Patience
 from parties.serving import open_aio_channel

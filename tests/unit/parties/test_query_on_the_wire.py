@@ -15,7 +15,7 @@ from localdp.queries.expressions import MOST_DEPTH, MOST_NODES, Expression
 from localdp.queries.tokens import LONGEST_TEXT, MOST_OPERANDS, tokens
 from localdp.randomizers.one_bit import OneBitRandomizer
 from parties import codec
-from parties.randomizer_codec import randomizer_to_wire
+from parties.codec import randomizer_to_wire
 from parties.wire.v1 import oracle_pb2 as pb
 from tests.support.federations import ONE, party, people
 from tests.unit.queries.test_text import EXPRESSIONS

@@ -9,7 +9,7 @@ from localdp.errors import InvalidParameter, LocalDpError
 from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomizers.local_laplace import LocalDiscreteLaplace
 from localdp.randomizers.registry import ENTRIES
-from parties.randomizer_codec import randomizer_from_wire, randomizer_to_wire
+from parties.codec import randomizer_from_wire, randomizer_to_wire
 from parties.wire.v1 import randomizer_pb2 as pb
 
 ONE = Epsilon.requested(1)

@@ -15,7 +15,7 @@ import pytest
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomizers.registry import REGISTRY
 from localdp.randomness.lanes import LanedSource
-from parties.randomizer_codec import randomizer_to_wire
+from parties.codec import randomizer_to_wire
 from parties.wire.v1 import randomizer_pb2 as pb
 from tests.support.leaks import Arrays
 from tests.support.randomizer_leaks import (

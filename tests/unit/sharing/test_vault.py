@@ -13,9 +13,8 @@ from localdp.errors import InvalidParameter, StorageFailed
 from localdp.oracles.shared import binding_of
 from localdp.sharing.agreement import agree
 from localdp.sharing.collection import Collection
-from localdp.sharing.history import NOTHING_RELEASED, followed
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import MemoryStorage
+from localdp.sharing.storage import NOTHING_RELEASED, MemoryStorage, followed
 from localdp.sharing.vault import MemoryVault
 from parties.shares.vault import FileVault
 from tests.support.shares import bits, blocks_of, collection_of, published, released, upload

@@ -5,11 +5,9 @@ Several processes on one file, kill -9 and a full disk: tests/fault/test_ledger_
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +20,11 @@ from localdp.errors import BudgetExhausted, RequestExpired, StorageFailed, Unkno
 from parties.agent.ledger import SqliteLedger
 from tests.support.federations import party, people, request
 from tests.support.ledgers import sqlite_ledger
+from tests.support.processes import somebody_without_rights
 
 PEOPLE = 8
 LIMIT = Epsilon.requested(2)
 COST = Epsilon.requested(1)
-NOBODY = 65534
 
 
 def charge(
@@ -220,19 +218,6 @@ def test_a_directory_that_does_not_exist_is_refused(tmp_path: Path) -> None:
         sqlite_ledger(tmp_path / "nowhere" / "ledger", PEOPLE, LIMIT)
 
 
-@contextmanager
-def _somebody_without_rights() -> Iterator[None]:
-    """Permissions do not hold for the superuser: be somebody else for a moment."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
 def test_a_file_that_may_only_be_read_is_refused_and_nothing_is_answered() -> None:
     with tempfile.TemporaryDirectory() as name:
         directory, path = Path(name), Path(name) / "ledger"
@@ -240,7 +225,7 @@ def test_a_file_that_may_only_be_read_is_refused_and_nothing_is_answered() -> No
             ledger.charge(charge(1))
         path.chmod(0o444)
         directory.chmod(0o555)
-        with _somebody_without_rights(), pytest.raises(StorageFailed):
+        with somebody_without_rights(), pytest.raises(StorageFailed):
             sqlite_ledger(path, PEOPLE, LIMIT).charge(charge(2))
         directory.chmod(0o755)
 

@@ -13,9 +13,8 @@ import pytest
 
 from localdp.errors import InvalidParameter, StorageFailed
 from localdp.oracles.shared import binding_of
-from localdp.sharing.history import NOTHING_RELEASED, followed
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import MemoryStorage
+from localdp.sharing.storage import NOTHING_RELEASED, MemoryStorage, followed
 from localdp.sharing.vault import MemoryVault
 from parties.shares.run import rotated, server_with_state
 from parties.shares.storage import SqliteStorage
