@@ -75,7 +75,7 @@ def test_another_sealed_set_has_another_noise() -> None:
 
 def test_every_public_number_of_a_computation_is_in_its_name() -> None:
     two, half = Epsilon.requested(2), Epsilon.requested("0.5")
-    laws = [
+    laws: list[LaplaceCoins | SelectionLaw] = [
         LAW,
         LaplaceCoins.of(two, 1),
         LaplaceCoins.of(two, 2),
