@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+from benchmarks.computing import computing
 from benchmarks.peers import peers
 from benchmarks.prio3 import prio3
 from benchmarks.randomizers import randomizers
@@ -27,7 +28,15 @@ def main() -> None:
     options = parser.parse_args()
     path: Path = options.out
     rows: list[Row] = []
-    for measure in (samplers, randomizers, prio3, service, shares, *([peers] if options.peers else [])):
+    for measure in (
+        samplers,
+        randomizers,
+        prio3,
+        service,
+        shares,
+        computing,
+        *([peers] if options.peers else []),
+    ):
         measured = measure()
         print_rows(measured)
         rows += measured
