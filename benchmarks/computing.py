@@ -19,7 +19,6 @@ import numpy as np
 from benchmarks.rows import Row, best_seconds, print_rows, row_of
 from localdp.accounting.epsilon import Epsilon
 from localdp.computing.dialogue import SERVERS, Dialogue, run_together
-from localdp.computing.digit_coins import LaplaceCoins
 from localdp.computing.gates import conjunction
 from localdp.computing.joint_noise import joint_noise
 from localdp.computing.keyed_streams import HeldKeys, KeyedAttempt, KeyedStream
@@ -27,6 +26,7 @@ from localdp.computing.noisy_maximum import noisy_maximum
 from localdp.computing.seat import Seat, SharedWords
 from localdp.computing.selection_law import SelectionLaw
 from localdp.computing.verification import verified
+from localdp.sharing.digit_coins import LaplaceCoins
 from localdp.sharing.prio3.batch.kernels import kernel_for
 from localdp.sharing.prio3.fields import FIELD64
 
