@@ -32,7 +32,7 @@ _Fitted = TypeVar("_Fitted", bound=Learner)
 class ModelOptions(TypedDict, total=False):
     """The options of the trust models; each has a default in `localdp.oracles.models`."""
 
-    noise_plan: str  # shared: which noise each server adds, "each-server" or "divided"
+    noise_plan: str  # shared: who adds which noise: "each-server", "divided" or "joint"
     minimum_batch: int  # shared: nothing is released from fewer reports
     tier: str  # shared: "prio3", answers with proofs, or "additive"
     delta: float  # shuffled: the probability that the promise does not hold

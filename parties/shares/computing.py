@@ -8,7 +8,7 @@ neighbours, and what they say to it.  Whatever breaks off ends the attempt at al
     0 ----> 1 ----> 2        who calls whom
     `-------------> 2
 
-Checked in tests/integration/test_joint_noise.py.
+Checked in tests/fault/test_joint_streams.py.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ Where all have said that they keep the verified components, each of them release
 two finds its components on record and asks the others whether they have released: then so does it, and otherwise all try
 again.
 
-Checked in tests/integration/test_joint_noise.py and tests/fault/test_joint_faults.py.
+Checked in tests/statistical/test_shared_error.py, and with kill -9 in tests/fault/test_share_kill_nine.py.
 """
 
 from __future__ import annotations
@@ -16,22 +16,27 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 
 import grpc
 
 from localdp.computing.dialogue import others
 from localdp.computing.joint_release import joint_release
 from localdp.computing.keyed_streams import NONCE_BYTES
+from localdp.computing.proof import proof_code_for
 from localdp.errors import InvalidParameter, PolicyRefused
 from localdp.sharing.blame import Blame
+from localdp.sharing.collection import Collection
 from localdp.sharing.joint_terms import JointTerms
+from localdp.sharing.prio3.batch.kernels import kernel_for
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Published
 from parties.shares.computing import Calling, Link, Meetings, computed
 from parties.shares.gathering import together
 from parties.shares.helper import RemoteHelper
 from parties.shares.leading import RunJob
-from parties.status import require_message
+from parties.shares.warming import Warming
+from parties.status import NotAMessage, require_message
 from parties.wire.v1 import share_server_pb2 as pb
 
 Reach = Callable[[Sequence[str], Sequence[str]], list[tuple[str, grpc.aio.Channel]]]
@@ -45,6 +50,11 @@ class JointNoise:
         self._server, self._work, self._reach = server, work, reach
         self._meetings = Meetings()
         self._drawing: dict[bytes, asyncio.Lock] = {}
+
+    def prepare(self, collection: Collection, warming: Warming) -> None:
+        """Have what proofs need compiled, or loaded, while people upload."""
+        if collection.plan.is_joint:
+            warming.begin(partial(proof_code_for, kernel_for(collection.field)))
 
     async def drawn(
         self, name: bytes, accepted: bytes, signed: Sequence[bytes], addresses: Sequence[str]
@@ -109,7 +119,7 @@ class JointNoise:
         self, requests: AsyncIterator[pb.ComputeRequest], caller: str | None
     ) -> AsyncIterator[pb.ComputeResponse]:
         """What is said to a server that calls."""
-        first = require_message(await anext(requests))
+        first = require_message(await anext(requests, NotAMessage()))
         name, number = first.collection, first.server
         collection = await self._work(lambda: self._server.collection(name))
         if not collection.plan.is_joint or not number < collection.number_of(self._server.name):

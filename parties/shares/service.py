@@ -129,6 +129,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
             self._warming.begin(
                 await self._work(lambda: sharing_of(collection).prepare(self._warming.tell))
             )
+            self._joint.prepare(collection, self._warming)
             return pb.OpenCollectionResponse(digest=collection.digest, sealed=sealed)
 
     @answering

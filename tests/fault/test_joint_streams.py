@@ -1,0 +1,180 @@
+"""Servers that compute together over gRPC, and streams that break off, are late, or say what is not of their round.
+
+The dialogues are small ones of these tests, so that every message is known; what servers really say is in
+tests/unit/computing/test_joint_release.py, and whole releases by processes in tests/statistical/test_shared_error.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from localdp.computing.dialogue import Dialogue, Exchange, Received
+from localdp.errors import DeadlineMissed, MalformedReport, Unreachable
+from parties.serving import CHUNK_BYTES
+from parties.shares import computing
+from parties.shares.computing import Called, Link, Meetings, computed
+from parties.wire.v1 import share_server_pb2 as pb
+
+LARGE = 3 * CHUNK_BYTES + 5
+NAME = bytes(32)
+
+
+class Facing:
+    """A link whose other side is in the same process: what one sends the other receives, as messages."""
+
+    def __init__(self) -> None:
+        self.inbox = asyncio.Queue[pb.ComputeRequest | None]()
+        self.other: Facing | None = None
+        self._behind = Called("other", self._requests())
+
+    async def _requests(self) -> AsyncIterator[pb.ComputeRequest]:
+        while (message := await self.inbox.get()) is not None:
+            yield message
+
+    async def send(self, number: int, payload: bytes) -> None:
+        assert self.other is not None
+        for part, more in computing._parts(payload):
+            self.other.inbox.put_nowait(pb.ComputeRequest(round=number, payload=part, more=more))
+
+    async def receive(self, number: int, size: int) -> bytes:
+        return await self._behind.receive(number, size)
+
+    async def finish(self) -> None:
+        """Nothing is on its way here."""
+
+    def close(self) -> None:
+        assert self.other is not None
+        self.other.inbox.put_nowait(None)
+
+
+def facing() -> tuple[Facing, Facing]:
+    one, other = Facing(), Facing()
+    one.other, other.other = other, one
+    return one, other
+
+
+def circle() -> list[tuple[Link, Link]]:
+    """The links of three servers to the one before and the one after."""
+    pairs = [facing() for _ in range(3)]  # of server i and i + 1
+    return [(pairs[server - 1][1], pairs[server][0]) for server in range(3)]
+
+
+def talk(server: int, rounds: int, size: int) -> Dialogue[bytes]:
+    """Each says its number to the next one; in the last round nobody says anything to the one before."""
+    heard = b""
+    for _ in range(rounds):
+        received: Received = yield Exchange(to_next=bytes([server]) * size, from_previous=size)
+        heard += received.previous[-1:]
+    return heard
+
+
+async def together(parts: list[Dialogue[bytes]]) -> list[bytes]:
+    with ThreadPoolExecutor(3) as pool:
+        loop = asyncio.get_running_loop()
+
+        def work(job: Callable[[], object]) -> asyncio.Future[object]:
+            return loop.run_in_executor(pool, job)
+
+        runs = [computed(part, *links, work) for part, links in zip(parts, circle(), strict=True)]  # type: ignore[arg-type]
+        return list(await asyncio.gather(*runs))
+
+
+def test_what_a_server_says_arrives_at_its_neighbour_round_by_round() -> None:
+    parts = [talk(server, 3, LARGE) for server in range(3)]
+    assert asyncio.run(together(parts)) == [b"\2\2\2", b"\0\0\0", b"\1\1\1"]
+
+
+def broken(server: int) -> Iterator[Exchange]:
+    """Stops after its first word."""
+    yield Exchange(to_next=b"x" * 4, from_previous=4)
+    raise MalformedReport("this server has enough")
+
+
+def test_when_one_stops_the_others_hear_of_it_at_once() -> None:
+    parts: list[Dialogue[bytes]] = [talk(0, 3, 4), broken(1), talk(2, 3, 4)]  # type: ignore[list-item]
+    with pytest.raises((MalformedReport, Unreachable)):
+        asyncio.run(asyncio.wait_for(together(parts), 5))
+
+
+def test_a_server_that_says_nothing_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(computing, "ROUND_SECONDS", 0.05)
+
+    def silent() -> Dialogue[bytes]:
+        yield Exchange(from_next=1)  # which never comes
+        return b""
+
+    with pytest.raises(DeadlineMissed):
+        asyncio.run(together([talk(0, 1, 4), silent(), talk(2, 1, 4)]))
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [pb.ComputeRequest(round=1, payload=b"four")],
+        [pb.ComputeRequest(round=0, payload=b"three"), pb.ComputeRequest(round=0, payload=b"")],
+        [pb.ComputeRequest(round=0, payload=b"fo")],
+        [pb.ComputeRequest(round=0, payload=b"fo", more=True), pb.ComputeRequest(round=0, payload=b"urth")],
+        [pb.ComputeRequest(round=0, payload=b"", more=True)] * 3,
+        [pb.ComputeRequest(round=0, payload=b"four", more=True)],
+    ],
+    ids=[
+        "another round",
+        "too long",
+        "too short",
+        "too long in parts",
+        "nothing, and more",
+        "more to come",
+    ],
+)
+def test_what_is_not_of_the_round_is_refused(messages: list[pb.ComputeRequest]) -> None:
+    async def received() -> bytes:
+        async def said() -> AsyncIterator[pb.ComputeRequest]:
+            for message in messages:
+                yield message
+
+        return await Called("server-1", said()).receive(0, 4)
+
+    with pytest.raises(MalformedReport, match="server-1"):
+        asyncio.run(received())
+
+
+async def nothing() -> AsyncIterator[pb.ComputeRequest]:
+    return
+    yield
+
+
+def test_a_stream_waits_for_this_server_and_a_newer_one_takes_its_place() -> None:
+    async def run() -> tuple[list[pb.ComputeResponse], int]:
+        meetings = Meetings()
+        first = asyncio.create_task(collected(meetings))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(collected(meetings))
+        await asyncio.sleep(0)
+        met = await meetings.met(NAME, 0, "server-0")
+        assert await asyncio.wait_for(first, 5) == []  # it was let go
+        await met.send(0, b"word")
+        met.close()
+        return await second, len(meetings._waiting)
+
+    responses, left = asyncio.run(run())
+    assert [one.payload for one in responses] == [b"word"] and left == 0
+
+
+async def collected(meetings: Meetings) -> list[pb.ComputeResponse]:
+    return [one async for one in meetings.answered(NAME, 0, "server-0", nothing())]
+
+
+def test_neither_waits_forever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(computing, "MEETING_SECONDS", 0.05)
+
+    async def run() -> list[pb.ComputeResponse]:
+        meetings = Meetings()
+        with pytest.raises(DeadlineMissed, match="server-0 did not come"):
+            await meetings.met(NAME, 0, "server-0")
+        return await collected(meetings)
+
+    assert asyncio.run(run()) == []
