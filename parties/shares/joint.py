@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
-from functools import partial
 
 import grpc
 
@@ -53,8 +52,12 @@ class JointNoise:
 
     def prepare(self, collection: Collection, warming: Warming) -> None:
         """Have what proofs need compiled, or loaded, while people upload."""
+
+        def load() -> None:
+            proof_code_for(kernel_for(collection.field))
+
         if collection.plan.is_joint:
-            warming.begin(partial(proof_code_for, kernel_for(collection.field)))
+            warming.begin(load)
 
     async def drawn(
         self, name: bytes, accepted: bytes, signed: Sequence[bytes], addresses: Sequence[str]
