@@ -28,7 +28,7 @@ from localdp.sharing.collection import Contributor
 from localdp.sharing.share_server import ShareServer
 from parties.addresses import State
 from parties.coordinator import Peer, Reachable, RemoteParties
-from parties.federated.ledgers import Book, LedgerFile
+from parties.federated.ledgers import Book, LedgerFile, LockedLedger
 from parties.identity import Identity
 from parties.relay.server import RelayServer
 from parties.shares.collector import RemoteShareServers, never
@@ -103,7 +103,7 @@ class Launch:
     @property
     def curator(self) -> MemoryLedger:
         """The book that a curator would keep."""
-        return MemoryLedger(self.everybody.people, self.budget)
+        return LockedLedger(self.everybody.people, self.budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,9 @@ def in_this_process(launch: Launch) -> Place:
     """Parties and servers as objects."""
     if launch.promise is not None:
         raise InvalidParameter("a shuffler of its own is a process, as parties are with processes=True")
-    parties = simulated_parties(launch.records, launch.keyring, launch.budget, launch.largest)
+    parties = simulated_parties(
+        launch.records, launch.keyring, launch.budget, launch.largest, ledger=LockedLedger
+    )
     servers = simulated_servers(launch.servers, launch.keyring)
     return _objects(parties, servers, launch.everybody, launch.curator)
 
