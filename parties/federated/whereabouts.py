@@ -50,7 +50,8 @@ class Place:
     limits: tuple[Epsilon, ...] = ()  # what each person of each party may spend
     ledgers: tuple[Book, ...] = ()  # of the parties, where they are at hand
     agents: tuple[Reachable, ...] = ()  # whom to dial, and who has dialled in
-    away: tuple[Peer, ...] = ()  # who is named, and could not be reached
+    away: tuple[Peer, ...] = ()  # who is named, and could not be asked
+    reasons: tuple[str, ...] = ()  # why not, in words
     # People of a party, as the file of parties has it.
     stated: Mapping[str, int] = field(default_factory=dict)
     budgets: Callable[[], Sequence[tuple[Step, ...] | None]] | None = None  # what each party says is left
@@ -257,6 +258,7 @@ def running(where: Address, *, may_miss: bool = True) -> Place:
             parties.limits,
             agents=tuple(peer for peer in (*state.agents, *attached) if peer.name not in parties.away),
             away=tuple(peer for peer in state.agents if peer.name in parties.away),
+            reasons=tuple(map(str, parties.away.values())),
             stated=state.people,
             budgets=parties.budgets,
             servers=state.share_servers,

@@ -99,11 +99,11 @@ class Rounds:
 
         `people` says how many somebody who was never met has; an earlier round knows it of whoever was.
         """
-        known = {(party.name, party.address) for party in self.roster.enrolled() if party.met}
+        known = {(party.name, party.address) for party in self.parties if party.met}
         new = [peer for peer in peers if (peer.name, peer.address) not in known]
-        refused = enrolling(self.roster, new, self._identity)
+        refused = enrolling(self.roster, new, self._identity, self._named)
         self.away = {peer.name: error for peer, error in refused}
-        if any(party.met for party in self.roster.enrolled()):
+        if any(party.met for party in self.parties):
             for peer, _ in refused:
                 self.roster.expect(peer.name, peer.address, (people or {}).get(peer.name))
         return self.away
