@@ -176,8 +176,8 @@ class Federation(Verbs):
         federation = cls(place, _keyring(insecure_seed))
         journal_rounds(federation.events, state.events, len(federation.parties) or len(state.agents))
         if federation.away:
-            told = f"{names_of(federation.away)} cannot be asked: {'; '.join(place.reasons[:3])}"
-            warnings.warn(told, stacklevel=2)
+            why = "; ".join(place.reasons[:3])
+            warnings.warn(f"{names_of(federation.away)} cannot be asked: {why}", stacklevel=2)
         return federation
 
     def of(self, parties: Iterable[str]) -> Federation:
