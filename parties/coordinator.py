@@ -12,6 +12,7 @@ parties (`parties.rounds`) ask them through the same.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -161,12 +162,41 @@ def _common_schema(described: Sequence[oracle_pb2.DescribeResponse]) -> Schema:
     return schemas[0]
 
 
+def _one_schema(described: Sequence[oracle_pb2.DescribeResponse | LocalDpError]) -> Schema | None:
+    """The schema that more parties have than any other one, if there is one."""
+    held = Counter(
+        codec.schema_from_wire(one.schema) for one in described if not isinstance(one, LocalDpError)
+    )
+    (first, most), *others = held.most_common(2) or [(None, 0)]
+    return None if any(count == most for _, count in others) else first
+
+
+def _sound(
+    described: oracle_pb2.DescribeResponse | LocalDpError, peer: Reachable, common: Schema | None = None
+) -> oracle_pb2.DescribeResponse | LocalDpError:
+    """What a party says of itself; or why it is left out: it refuses, is another one, or has other columns than most."""
+    if isinstance(described, LocalDpError):
+        return described
+    try:
+        introduced(described, peer)
+        schema = codec.schema_from_wire(described.schema)
+    except LocalDpError as error:
+        return error
+    if common in (None, schema):
+        return described
+    return InvalidParameter(
+        f"party {peer.name} has other columns than most parties: {common.difference(schema)}"
+    )
+
+
 def introduced(described: oracle_pb2.DescribeResponse, peer: Reachable) -> Contributor:
     """The party that a peer says it is, if it is the one that was to be asked, and within bounds."""
     if described.name != peer.name:
         raise AnotherParty(f"party {peer.name} calls itself otherwise")
-    if not 0 < len(described.name) <= LONGEST_NAME or described.people > MOST_PEOPLE_OF_A_PARTY:
-        raise InvalidParameter("a party's name or its number of people is out of bounds")
+    if not 0 < len(described.name) <= LONGEST_NAME or not 0 < described.people <= MOST_PEOPLE_OF_A_PARTY:
+        raise InvalidParameter(
+            f"party {peer.name!s:.128}: its name or its number of people is out of bounds"
+        )
     return Contributor(described.name, described.people)
 
 
@@ -201,7 +231,8 @@ class RemoteParties:
     ) -> None:
         """`timeout_seconds` is what one call may take, with all of its repetitions.
 
-        With `may_miss`, whoever cannot be reached is left out, and named in `away`; somebody has to be there.
+        With `may_miss`, whoever cannot be reached, refuses or has other columns than most is left out, and named in
+        `away`; somebody has to be there.
         """
         self._channels = Channels(peers, identity, patience)
         self._timeout = timeout_seconds
@@ -322,12 +353,15 @@ class RemoteParties:
         return Reception(party.reports(request, part), party.name, self._timeout, persistence).begun()
 
     def _introduced(self, may_miss: bool) -> list[oracle_pb2.DescribeResponse]:
-        """What each says of itself; whoever stays away is left out from here on, if that may be."""
+        """What each says of itself; whoever stays away or cannot be believed is left out from here on, if that may be."""
         self._parties = list(map(RemoteParty, self._channels.peers, self._channels.channels))
         calls = [party.description() for party in self._parties]
         if not may_miss:
             return answers(calls, self._timeout, self._channels.persistence)
-        told = outcomes(calls, self._timeout, self._channels.persistence)
+        said = outcomes(calls, self._timeout, self._channels.persistence)
+        told = list(map(_sound, said, self._channels.peers))
+        common = _one_schema(told)
+        told = [_sound(one, peer, common) for one, peer in zip(told, self._channels.peers, strict=True)]
         errors = {number: one for number, one in enumerate(told) if isinstance(one, LocalDpError)}
         self.away = {self._channels.peers[number].name: error for number, error in errors.items()}
         if len(errors) == len(told):

@@ -176,7 +176,8 @@ class Federation(Verbs):
         federation = cls(place, _keyring(insecure_seed))
         journal_rounds(federation.events, state.events, len(federation.parties) or len(state.agents))
         if federation.away:
-            warnings.warn(f"{names_of(federation.away)} cannot be reached", stacklevel=2)
+            why = "; ".join(place.reasons[:3])
+            warnings.warn(f"{names_of(federation.away)} cannot be asked: {why}", stacklevel=2)
         return federation
 
     def of(self, parties: Iterable[str]) -> Federation:
@@ -209,7 +210,7 @@ class Federation(Verbs):
 
     @property
     def away(self) -> dict[str, int | None]:
-        """Who is named and could not be reached, and how many people each has, where the file of parties says so."""
+        """Who is named and could not be asked, and how many people each has, where the file of parties says so."""
         return {peer.name: self._place.stated.get(peer.name) for peer in self._place.away}
 
     @property
@@ -385,7 +386,7 @@ class Federation(Verbs):
         """No answer is made from some of the parties in silence."""
         if self.away:
             raise Unreachable(
-                f"{names_of(self.away)} cannot be reached, and an answer is about everybody: ask those who are there, "
+                f"{names_of(self.away)} cannot be asked, and an answer is about everybody: ask those who are there, "
                 "federation.of(federation.parties), or federation.round with a quorum, or connect again later"
             )
 

@@ -27,7 +27,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import grpc
 
-from localdp.errors import Busy, DeadlineMissed, InvalidParameter, Unreachable
+from localdp.errors import Busy, InvalidParameter, Unreachable
 from parties.observability.logs import log
 from parties.status import error_of
 
@@ -156,9 +156,9 @@ def answers(calls: Sequence[UnaryCall], seconds: float, persistence: Persistence
 
 
 def outcomes(calls: Sequence[UnaryCall], seconds: float, persistence: Persistence) -> list[Response]:
-    """The same, except that the outcome of a call whose peer stays away is the error; a refusal is still raised."""
+    """The same, except that the outcome of a call whose peer stays away or refuses is the error: it fails nobody else."""
     trials, told = persistence.trials(seconds), dict[int, Response]()
-    while away := _answered(calls, trials.seconds_left, told, late=True):
+    while away := _answered(calls, trials.seconds_left, told, each=True):
         place, failure = next(iter(away.items()))
         try:
             persistence.wait(trials, failure, calls[place].peer, len(away))
@@ -168,11 +168,11 @@ def outcomes(calls: Sequence[UnaryCall], seconds: float, persistence: Persistenc
 
 
 def _answered(
-    calls: Sequence[UnaryCall], seconds: float, told: dict[int, Response], *, late: bool = False
+    calls: Sequence[UnaryCall], seconds: float, told: dict[int, Response], *, each: bool = False
 ) -> dict[int, grpc.RpcError]:
     """Make the calls that have no answer yet, all at once; returns those that may be made again, and why.
 
-    With `late`, whoever does not answer in time is told as such, and fails nobody else.
+    With `each`, whoever refuses or does not answer in time is told as such, and fails nobody else.
     """
     futures = {place: call.begin(seconds) for place, call in enumerate(calls) if place not in told}
     away: dict[int, grpc.RpcError] = {}
@@ -183,7 +183,7 @@ def _answered(
             error = error_of(failure, calls[place].peer)
             if is_passing(failure):
                 away[place] = failure
-            elif late and isinstance(error, DeadlineMissed | Unreachable):
+            elif each:
                 told[place] = error
             else:
                 raise error from None

@@ -36,6 +36,8 @@ CHANNEL_OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2000),
 )
+# gRPC asks a proxy that the environment names for loopback, too, and would hand it what is not encrypted.
+_NO_PROXY = (("grpc.enable_http_proxy", 0),)
 KEEPALIVE_OPTIONS = (
     ("grpc.keepalive_time_ms", KEEPALIVE_SECONDS * 1000),
     ("grpc.keepalive_timeout_ms", ANSWER_SECONDS * 1000),
@@ -92,7 +94,7 @@ def open_channel(
 ) -> grpc.Channel:
     """A channel to a server: with TLS if there is an identity, and never without it off loopback.
 
-    With TLS the caller may insist on the role that it talks to.
+    With TLS the caller may insist on the role that it talks to.  Without it no proxy of the environment is asked.
     """
     given = _with(CHANNEL_OPTIONS, options)
     if identity is not None:
@@ -100,7 +102,7 @@ def open_channel(
             address, identity.channel_credentials(), options=[*given, *_insisting(role)]
         )
     _require_loopback(address)
-    return grpc.insecure_channel(address, options=given)
+    return grpc.insecure_channel(address, options=_with(given, _NO_PROXY))
 
 
 def open_aio_channel(
@@ -110,7 +112,7 @@ def open_aio_channel(
     given = _with(CHANNEL_OPTIONS, options)
     if identity is None:
         _require_loopback(address)
-        return grpc.aio.insecure_channel(address, options=given)
+        return grpc.aio.insecure_channel(address, options=_with(given, _NO_PROXY))
     return grpc.aio.secure_channel(
         address, identity.channel_credentials(), options=[*given, *_insisting(role)]
     )

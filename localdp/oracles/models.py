@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from localdp.oracles.collecting import ShareServers
     from localdp.oracles.definition import StatisticalQueryOracle
     from localdp.oracles.lr import LROracle
+    from localdp.oracles.shared import Broken
     from localdp.oracles.shuffler import Mixer, Shuffler
     from localdp.randomness.source import RandomSource
     from localdp.sharing.noise_plans import NoisePlan
@@ -49,6 +50,8 @@ class Parties:
     curator: Ledger | None = None  # what people have spent with the curator
     honest: int | None = None  # people whose reports hide others behind a shuffler; None: everybody's do
     said: str = "these parties have"  # where it is said who there is
+    # Rounds of share servers that broke off: whoever asks the same again goes on, and nobody pays twice.
+    broken: Broken = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +201,7 @@ def _shared(parties: Parties, epsilon: Epsilon, coins: Coins, options: Options) 
         plan=_plan(options["noise_plan"]),
         minimum_batch=options["minimum_batch"],
         tier=options["tier"] or default_tier(simulated=parties.records is not None),
+        broken=parties.broken,
     )
 
 

@@ -4,7 +4,8 @@ Parties split their encoded answers into shares, one for each server, perhaps wi
 agree on the set of reports, add up what they hold, add noise and release; the sum of what they release is the noisy
 sum of the answers, entry by entry.  The error is the curator's, up to the noise plan's factor, and does not depend on
 n.  Nobody pays for a collection that one of the parties refuses (`lr.require_granted`), or for a round of which the servers
-refuse a collection.  A round that broke off is gone on with when it is asked for again: it is paid for once.
+refuse a collection.  A round that broke off is gone on with when it is asked for again, of this oracle or of another one
+with the same `broken` rounds: it is paid for once.
 
 Checked in tests/contract/test_statistical_query_oracle.py, tests/unit/oracles/test_shared.py and test_shared_again.py.
 """
@@ -41,7 +42,6 @@ from localdp.sharing.agreement import agree
 from localdp.sharing.binding import Binding
 from localdp.sharing.coalitions import promise
 from localdp.sharing.collection import COLLECTION_ID_BYTES, Collection, Contributor, Tier
-from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan, ServerNoise, central_law
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Holding, Published
@@ -57,7 +57,10 @@ _LIES: dict[Tier, str] = {
 
 MINIMUM_BATCH = 2  # unless another one is asked for
 
-_Asked = tuple[tuple[str, Encoding], ...]  # the queries of a round
+_Asked = tuple[object, ...]  # the queries of a round, and all else that its collections have in common
+Broken = dict[
+    _Asked, tuple[object, RoundOfCollections]
+]  # rounds that broke off when somebody may have paid, and whose
 _AnyQuery = TypeVar("_AnyQuery", StatisticalQuery, VectorQuery)
 
 
@@ -167,8 +170,12 @@ class SharedOracle(ModelOracle):
         minimum_batch: int = MINIMUM_BATCH,
         tier: Tier = DEFAULT_TIER,
         cohort: Cohort | None = None,
+        broken: Broken | None = None,
     ) -> None:
-        """Spend `epsilon` per person and round; `source` only makes collection identifiers."""
+        """Spend `epsilon` per person and round; `source` only makes collection identifiers.
+
+        Oracles of the same servers that are given the same `broken` go on with each other's rounds.
+        """
         self._cohort = cohort or Cohort(0, sum(party.people for party in servers.contributors))
         people = self._cohort.stop - self._cohort.start
         super().__init__(servers.schema, people, Epsilon.requested(epsilon))
@@ -177,9 +184,7 @@ class SharedOracle(ModelOracle):
         self._plan = plan
         self._minimum_batch = minimum_batch
         self._tier = tier
-        self._broken: dict[
-            _Asked, RoundOfCollections
-        ] = {}  # rounds that broke off when somebody may have paid
+        self._broken: Broken = {} if broken is None else broken
 
     @property
     def claim(self) -> PrivacyClaim:
@@ -239,6 +244,7 @@ class SharedOracle(ModelOracle):
             minimum_batch=self._minimum_batch,
             tier=self._tier,
             cohort=self._cohort,
+            broken=self._broken,
         )
         return view._as_view(self, counted)
 
@@ -251,9 +257,13 @@ class SharedOracle(ModelOracle):
     def _collected(self, queries: Sequence[_AnyQuery]) -> list[tuple[_AnyQuery, Collection, Sums, int]]:
         """One round: a collection for each query.  A round of the same queries that broke off is gone on with."""
         require_batch(self._minimum_batch, self._cohort.size())
-        asked = tuple((query.text, encoding_of(query)) for query in queries)
-        broken = self._broken.pop(asked, None)
+        asked = self._asked(queries)
+        if self._broken.get(asked, (None,))[0] is not self:
+            self._rounds.require_left()
+        whose, broken = self._broken.pop(asked, (self, None))
         current = broken or self._begun(queries)
+        if whose is not self:
+            self._book(current.collections)  # it was another's account that had it
         try:
             if broken:
                 current.open()
@@ -261,25 +271,32 @@ class SharedOracle(ModelOracle):
         except BaseException as error:
             if broken and isinstance(error, LocalDpError) and not isinstance(error, PASSING):
                 raise given_up(error) from error
-            self._broken[asked] = current
+            self._broken[asked] = self, current
             raise
         self._account.carry(current.moved)
         together = zip(queries, current.collections, current.done, strict=True)
         return [(query, collection, noisy, reports) for query, collection, (noisy, reports) in together]
 
+    def _asked(self, queries: Sequence[Query]) -> _Asked:
+        """What makes two rounds one: what is asked, of whom, at which price, and on which conditions."""
+        texts = tuple((query.text, encoding_of(query)) for query in queries)
+        return (texts, self._epsilon, self._cohort, self._plan, self._minimum_batch, self._tier)
+
     def _begun(self, queries: Sequence[Query]) -> RoundOfCollections:
         """A new round: all of its collections are made and opened, or refused, before anybody is asked to pay."""
-        self._rounds.require_left()
         part = self._part(len(queries))
         made = [self._collection(query, part) for query in queries]
         begun = RoundOfCollections(self._servers, made, self._cohort)
         begun.open()
-        self._rounds.begin()
-        # Whoever contributes pays, wherever it breaks off.
-        self._account.book(len(queries), self._epsilon, self._epsilon, 0)
-        for collection in made:
-            self._account.risk(collection.noise.delta(collection.encoding.length))
+        self._book(made)
         return begun
+
+    def _book(self, collections: Sequence[Collection]) -> None:
+        """Whoever contributes pays, wherever it breaks off."""
+        self._rounds.begin()
+        self._account.book(len(collections), self._epsilon, self._epsilon, 0)
+        for collection in collections:
+            self._account.risk(collection.noise.delta(collection.encoding.length))
 
     def _collection(self, query: Query, epsilon: Epsilon) -> Collection:
         collection_id = uniform_bytes(self._source, COLLECTION_ID_BYTES)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import MemoryLedger
+from localdp.accounting.ledger import Ledger, MemoryLedger
 from localdp.domains import Records
 from localdp.party.party import Party
 from localdp.party.policy import Policy
@@ -51,6 +51,7 @@ def simulated_parties(
     cheating: Collection[int] = (),
     cheater: type[Party] = Party,
     name: Callable[[int], str] = party_name,
+    ledger: Callable[[int, Epsilon], Ledger] = MemoryLedger,
 ) -> list[Party]:
     """A party for each of these records: everybody may spend `budget` in total, and `largest`, or all of it, at a time.
 
@@ -59,7 +60,7 @@ def simulated_parties(
     policy = Policy(largest_epsilon=largest or budget)
     return [
         (cheater if number in cheating else Party)(
-            name(number), part, secrets.party(number), MemoryLedger(part.people, budget), policy
+            name(number), part, secrets.party(number), ledger(part.people, budget), policy
         )
         for number, part in enumerate(records)
     ]

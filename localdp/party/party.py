@@ -33,7 +33,7 @@ from localdp.errors import InvalidParameter, PolicyRefused, RequestExpired, Unkn
 from localdp.framing import digest
 from localdp.party.epoch import Epoch
 from localdp.party.policy import Policy
-from localdp.party.question import Question, shortened
+from localdp.party.question import Question
 from localdp.party.secrets import Secrets
 from localdp.queries.asked import query_of
 from localdp.queries.encoded import Query, encoding_of, measured
@@ -292,7 +292,7 @@ class Party:
             raise InvalidParameter("the collection is wrong about how many people this party speaks for")
         sharing, purpose = (
             sharing_of(collection, self.people),
-            f"{collection.plan.value} collection of {shortened(query.text)}, servers' keys"
+            f"{collection.plan.value} collection of {query.text}, servers' keys"
             f" {collection.binding.digest[:4].hex()}",
         )
         return query, sharing, Bill(collection.digest, epoch, collection.epsilon, purpose, caller)

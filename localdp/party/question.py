@@ -49,13 +49,7 @@ from localdp.randomizers.parts.universal_hash import fingerprints
 
 __all__ = ["Question", "category_size"]
 
-_LONGEST_TOLD = 2000
 SMALL_DOMAIN = 1 << 12  # numbers whose fingerprints make a table, however few people there are
-
-
-def shortened(text: str) -> str:
-    """A query as it is written into a ledger, which should not grow by what a caller cares to write."""
-    return text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}... ({len(text)} characters)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +70,8 @@ class Question:
         return self.query.columns
 
     def about(self, randomizer: LocalRandomizer) -> str:
-        """The question in words, for the owner of the records."""
-        return f"{randomizer.canonical} of {shortened(self.text)}"
+        """The question in words, for the owner of the records: whole, since its last word may be what is asked."""
+        return f"{randomizer.canonical} of {self.text}"
 
     @classmethod
     def asked(cls, text: str, schema: Schema, randomizer: LocalRandomizer) -> Question:

@@ -11,8 +11,9 @@
     atom       ::=  number | string | name | "true" | "false" | "clip" "(" sum ")" | "(" scalar ")"
                  |  "parity" "(" scalar ("," scalar)* ")"
 
-Arithmetic is carried out exactly while parsing: what is left is a `Number`, a `Column` or a `Linear`.
-Checked in tests/unit/queries/test_parser.py.
+Arithmetic is carried out exactly while parsing: what is left is a `Number`, a `Column` or a `Linear`.  A factor, a sign or
+a summand behind parentheses handles all terms within them once more, so terms are counted as they are handled.
+Checked in tests/unit/queries/test_parser.py and test_parsing_time.py.
 """
 
 from __future__ import annotations
@@ -47,16 +48,22 @@ from localdp.queries.scalars import (
     Value,
     decision_list,
 )
-from localdp.queries.tokens import Cursor, Token, number_value
+from localdp.queries.tokens import MOST_OPERANDS, Cursor, Token, number_value
 from localdp.queries.vector_text import NAMES
 
 T = TypeVar("T")
 _MINUS_ONE = Fraction(-1)
+# A term is multiplied, negated and added; and the largest form may be gone through some dozen times.
+MOST_HANDLED = 4 * MOST_OPERANDS
 Expression = Condition | Operand | Clip | UnitDecisionList
 
 
 class ScalarParser(Cursor):
     """One pass over the tokens, with a method for each rule of the grammar."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._handled = 0
 
     def _scalar(self) -> Expression:
         if self._token.kind != "if":
@@ -155,7 +162,8 @@ class ScalarParser(Cursor):
             self._index += 1
             operand = self._token
             part = self._numeric(self._product(), operand)
-            parts.append(part if sign.kind == "+" else scaled(part, _MINUS_ONE))
+            parts.append(part if sign.kind == "+" else self._scaled(part, sign))
+        self._handle(start, *parts)
         with self._placed(start):
             return total(parts)
 
@@ -166,6 +174,7 @@ class ScalarParser(Cursor):
             self._index += 1
             operand = self._token
             left, right = self._numeric(result, start), self._numeric(self._prefix(), operand)
+            self._handle(sign, left, right)
             with self._placed(sign):
                 result = product(left, right) if sign.kind == "*" else quotient(left, right)
         return result
@@ -176,7 +185,17 @@ class ScalarParser(Cursor):
             return self._atom()
         inner = self._token
         with self._nested(start):
-            return scaled(self._numeric(self._prefix(), inner), _MINUS_ONE)
+            return self._scaled(self._numeric(self._prefix(), inner), start)
+
+    def _scaled(self, operand: Numeric, minus: Token) -> Numeric:
+        self._handle(minus, operand)
+        return scaled(operand, _MINUS_ONE)
+
+    def _handle(self, place: Token, *operands: Numeric) -> None:
+        """Count the terms that an operation is about to go through, and refuse a text that repeats them without end."""
+        self._handled += sum(operand.size for operand in operands)
+        if self._handled > MOST_HANDLED:
+            raise self._refused(place, "this is too much arithmetic: multiply out the parentheses")
 
     def _atom(self) -> Expression:
         token = self._token

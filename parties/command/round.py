@@ -97,8 +97,9 @@ def seconds_of(text: str) -> float:
 
 def _enrolled(rounds: Rounds, state: State) -> dict[str, LocalDpError]:
     """Enrol whoever is not; says who could not be enrolled, and why."""
+    rounds.only(peer.name for peer in state.agents)
     refused = rounds.enrol(state.agents, state.people)
-    if refused and not rounds.roster.enrolled():
+    if refused and not rounds.parties:
         first, error = next(iter(refused.items()))
         others = f" (and {len(refused) - 1} more parties)" if len(refused) > 1 else ""
         raise type(error)(f"nobody can be enrolled: {_sentence(first, error)}{others}")

@@ -1,13 +1,15 @@
-"""The ledgers of launched parties, read off their files: the launcher owns the directory that they are in.
+"""What people of a federation have spent: the books of this process, and those of launched parties, read off their files.
 
-They are opened for reading only.  Their links are keyed, and so are theirs to check; what is looked at here is that no
-entry is missing.  What was read stays read: a ledger only grows.
+Verbs may be called from several threads, so a book of this process checks and charges in one step.  Files are of a
+directory that the launcher owns.  They are opened for reading only.  Their links are keyed, and so are theirs to check;
+what is looked at here is that no entry is missing.  What was read stays read: a ledger only grows.
 
-Checked in tests/integration/test_federation.py.
+Checked in tests/integration/test_federation.py and tests/unit/parties/federated/test_federated_ledgers.py.
 """
 
 from __future__ import annotations
 
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Protocol
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import Accounts, Charge
+from localdp.accounting.ledger import Accounts, Charge, MemoryLedger, Receipt
 from parties.agent.chain import Chain, open_read_only, storage_errors
 from parties.agent.entries import Loss
 
@@ -27,6 +29,19 @@ class Book(Protocol):
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person."""
         ...
+
+
+class LockedLedger(MemoryLedger):
+    """A ledger in memory that several threads charge: between the check and the charge nobody else is let in."""
+
+    def __init__(self, people: int, limit: Epsilon) -> None:
+        super().__init__(people, limit)
+        self._one_at_a_time = threading.Lock()
+
+    def charge(self, charge: Charge) -> Receipt:
+        """Take the charge, whole or not at all."""
+        with self._one_at_a_time:
+            return super().charge(charge)
 
 
 class LedgerFile:

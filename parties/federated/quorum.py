@@ -119,8 +119,11 @@ def quorum_oracle(
 
 
 def _enrol(rounds: Rounds, place: Place) -> None:
-    """Everybody, also whoever is away by now: they are missing, and counted."""
+    """Everybody, also whoever is away by now: they are missing, and counted.  Whom only the journal knows is not asked."""
+    named = {*(party.name for party in place.contributors), *(peer.name for peer in place.away)}
+    rounds.only(named)
     schema = place.lr.schema
     for party, peer in zip(place.contributors, place.dialled, strict=True):
-        rounds.roster.enrol(Enrolled(party.name, peer.address, party.people, schema_digest(schema)), schema)
+        met = Enrolled(party.name, peer.address, party.people, schema_digest(schema))
+        rounds.roster.enrol(met, schema, named)
     rounds.enrol(place.away, place.stated)

@@ -28,7 +28,7 @@ from localdp.sharing.collection import Contributor
 from localdp.sharing.share_server import ShareServer
 from parties.addresses import State
 from parties.coordinator import Peer, Reachable, RemoteParties
-from parties.federated.ledgers import Book, LedgerFile
+from parties.federated.ledgers import Book, LedgerFile, LockedLedger
 from parties.identity import Identity
 from parties.relay.server import RelayServer
 from parties.shares.collector import RemoteShareServers, never
@@ -50,7 +50,8 @@ class Place:
     limits: tuple[Epsilon, ...] = ()  # what each person of each party may spend
     ledgers: tuple[Book, ...] = ()  # of the parties, where they are at hand
     agents: tuple[Reachable, ...] = ()  # whom to dial, and who has dialled in
-    away: tuple[Peer, ...] = ()  # who is named, and could not be reached
+    away: tuple[Peer, ...] = ()  # who is named, and could not be asked
+    reasons: tuple[str, ...] = ()  # why not, in words
     # People of a party, as the file of parties has it.
     stated: Mapping[str, int] = field(default_factory=dict)
     budgets: Callable[[], Sequence[tuple[Step, ...] | None]] | None = None  # what each party says is left
@@ -103,7 +104,7 @@ class Launch:
     @property
     def curator(self) -> MemoryLedger:
         """The book that a curator would keep."""
-        return MemoryLedger(self.everybody.people, self.budget)
+        return LockedLedger(self.everybody.people, self.budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,9 @@ def in_this_process(launch: Launch) -> Place:
     """Parties and servers as objects."""
     if launch.promise is not None:
         raise InvalidParameter("a shuffler of its own is a process, as parties are with processes=True")
-    parties = simulated_parties(launch.records, launch.keyring, launch.budget, launch.largest)
+    parties = simulated_parties(
+        launch.records, launch.keyring, launch.budget, launch.largest, ledger=LockedLedger
+    )
     servers = simulated_servers(launch.servers, launch.keyring)
     return _objects(parties, servers, launch.everybody, launch.curator)
 
@@ -255,6 +258,7 @@ def running(where: Address, *, may_miss: bool = True) -> Place:
             parties.limits,
             agents=tuple(peer for peer in (*state.agents, *attached) if peer.name not in parties.away),
             away=tuple(peer for peer in state.agents if peer.name in parties.away),
+            reasons=tuple(map(str, parties.away.values())),
             stated=state.people,
             budgets=parties.budgets,
             servers=state.share_servers,

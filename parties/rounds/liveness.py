@@ -9,7 +9,8 @@ Checked in tests/integration/test_rounds.py.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Sequence
 
 from grpc_health.v1 import health_pb2
 
@@ -25,6 +26,7 @@ from parties.wire.v1 import oracle_pb2
 
 LIVENESS_SECONDS = 2.0
 ENROL_SECONDS = 30.0
+_Introduction = tuple[oracle_pb2.DescribeResponse, Schema]
 
 
 class NotServing(Unreachable):
@@ -49,18 +51,25 @@ def described_live(party: RemoteParty, seconds: float) -> tuple[oracle_pb2.Descr
 
 
 def enrolling(
-    roster: Roster, peers: Sequence[Peer], identity: Identity | None = None
+    roster: Roster,
+    peers: Sequence[Peer],
+    identity: Identity | None = None,
+    among: Container[str] | None = None,
 ) -> list[tuple[Peer, LocalDpError]]:
-    """Ask each who it is, and enrol it; returns each who could not be enrolled, and why."""
+    """Ask each who it is, and enrol it; returns each who could not be enrolled, and why.
 
-    def introduce(peer: Peer, seconds: float) -> tuple[oracle_pb2.DescribeResponse, Schema]:
+    Those whose columns most have are enrolled first, so one of other columns does not decide what the roster's are.
+    """
+
+    def introduce(peer: Peer, seconds: float) -> _Introduction:
         with peer.open(identity) as channel:
             party = RemoteParty(peer, channel)
             return Persistence().result_of(lambda left: described_live(party, left), party.name, seconds)
 
     outcomes = fan_out(peers, introduce, time.monotonic() + ENROL_SECONDS)
     refused: list[tuple[Peer, LocalDpError]] = []
-    for peer, outcome in zip(peers, outcomes, strict=True):
+    held = Counter(outcome[1] for outcome in outcomes if not isinstance(outcome, LocalDpError))
+    for peer, outcome in sorted(zip(peers, outcomes, strict=True), key=lambda one: -_holders(one[1], held)):
         try:
             if isinstance(outcome, LocalDpError):
                 raise outcome
@@ -68,7 +77,12 @@ def enrolling(
             introduced(described, peer)
             servers = tuple(described.share_servers)
             digest = schema_digest(schema)
-            roster.enrol(Enrolled(described.name, peer.address, described.people, digest, servers), schema)
+            party = Enrolled(described.name, peer.address, described.people, digest, servers)
+            roster.enrol(party, schema, among)
         except LocalDpError as error:
             refused.append((peer, error))
-    return refused
+    return sorted(refused, key=lambda one: peers.index(one[0]))
+
+
+def _holders(outcome: _Introduction | LocalDpError, held: Counter[Schema]) -> int:
+    return 0 if isinstance(outcome, LocalDpError) else held[outcome[1]]

@@ -51,7 +51,7 @@ class QuorumReports:
     @property
     def people(self) -> int:
         """How many people there are, over all parties, those who are away included."""
-        return sum(party.people for party in self._rounds.roster.enrolled())
+        return sum(party.people for party in self._rounds.parties)
 
     def tally(self, request: Request, cohort: Cohort) -> Tally:
         """The sums over those who answered; a round that asked the same and is still open goes on."""

@@ -137,6 +137,12 @@ class RoundPlan:
         return self.cohort.stop - self.cohort.start
 
 
+def asks_everybody(parts: Sequence[Part], parties: Sequence[Enrolled]) -> bool:
+    """Whether all of these parties are asked, each about all of its people, as far as their number was known."""
+    asked = {part.party: part.cohort for part in parts}
+    return all(asked.get(one.name) in (Cohort(0, one.people), Cohort(0, 0)) for one in parties)
+
+
 def planned(
     request: Request, cohort: Cohort | None, quorum: Quorum, parties: Sequence[Enrolled]
 ) -> RoundPlan:

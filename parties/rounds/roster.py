@@ -12,6 +12,7 @@ Checked in tests/unit/parties/rounds/test_rounds_roster.py.
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 from dataclasses import dataclass
 
 from localdp.cohorts import LARGEST_INDEX
@@ -88,12 +89,15 @@ class Roster:
             for name, address, people, digested, servers in rows
         ]
 
-    def enrol(self, party: Enrolled, schema: Schema) -> None:
-        """Enrol a party, or note its new address or size; refused when its schema is not the roster's."""
+    def enrol(self, party: Enrolled, schema: Schema, among: Container[str] | None = None) -> None:
+        """Enrol a party, or note its new address or size; refused when its schema is not the roster's.
+
+        That is the schema of whoever was met first, of all or `among` those who are still asked.
+        """
         if party.schema_digest != schema_digest(schema):
             raise InvalidParameter("a party is enrolled with the digest of its own schema")
         with self._storage.transaction() as file:
-            if not any(one.met for one in self.enrolled()):
+            if not any(one.met and (among is None or one.name in among) for one in self.enrolled()):
                 file.execute(
                     "INSERT OR REPLACE INTO roster_schema (only, data) VALUES (1, ?)",
                     (json.dumps(schema.to_data()),),

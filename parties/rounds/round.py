@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import reduce
@@ -39,8 +39,8 @@ from parties.rounds.asking import fan_out, reason_of, tallied
 from parties.rounds.journal import Journal, missing_by_reason
 from parties.rounds.liveness import enrolling, require_live
 from parties.rounds.partial import RoundResult
-from parties.rounds.plan import Headcount, Part, Quorum, RoundPlan, in_words, planned
-from parties.rounds.roster import Roster
+from parties.rounds.plan import Headcount, Part, Quorum, RoundPlan, asks_everybody, in_words, planned
+from parties.rounds.roster import Enrolled, Roster
 from parties.rounds.storage import Storage
 
 LONGEST_ROUND_SECONDS = 86_400.0
@@ -68,6 +68,7 @@ class Rounds:
         self._storage = Storage(path)
         self.roster = Roster(self._storage)
         self.journal = Journal(self._storage)
+        self._named: frozenset[str] | None = None  # None: everybody on the roster
         self._identity = identity
         self._identifiers = identifiers
         self._step = step
@@ -82,6 +83,15 @@ class Rounds:
         """Let go of the file."""
         self._storage.close()
 
+    def only(self, names: Iterable[str]) -> None:
+        """From now on these parties are asked and nobody else, although the roster knows more from earlier rounds."""
+        self._named = frozenset(names)
+
+    @property
+    def parties(self) -> list[Enrolled]:
+        """Who is asked, in the order of the roster."""
+        return [one for one in self.roster.enrolled() if self._named is None or one.name in self._named]
+
     def enrol(
         self, peers: Sequence[Peer], people: Mapping[str, int] | None = None
     ) -> dict[str, LocalDpError]:
@@ -89,11 +99,11 @@ class Rounds:
 
         `people` says how many somebody who was never met has; an earlier round knows it of whoever was.
         """
-        known = {(party.name, party.address) for party in self.roster.enrolled() if party.met}
+        known = {(party.name, party.address) for party in self.parties if party.met}
         new = [peer for peer in peers if (peer.name, peer.address) not in known]
-        refused = enrolling(self.roster, new, self._identity)
+        refused = enrolling(self.roster, new, self._identity, self._named)
         self.away = {peer.name: error for peer, error in refused}
-        if any(party.met for party in self.roster.enrolled()):
+        if any(party.met for party in self.parties):
             for peer, _ in refused:
                 self.roster.expect(peer.name, peer.address, (people or {}).get(peer.name))
         return self.away
@@ -107,7 +117,7 @@ class Rounds:
         quorum: Quorum = EVERYBODY,
         cohort: Cohort | None = None,
     ) -> RoundResult:
-        """A new round over everybody who is enrolled."""
+        """A new round over everybody who is enrolled and not left out (`only`)."""
         question = Question.asked(query, self.roster.schema, randomizer)  # or nobody is asked at all
         return self.begin(
             Request(self._identifiers(), question.text, randomizer), quorum, deadline_seconds, cohort
@@ -118,7 +128,7 @@ class Rounds:
     ) -> RoundResult:
         """The same for a request that is checked; nobody is asked where those who are there are no quorum."""
         _require_seconds(deadline_seconds)
-        plan = planned(request, cohort, quorum, self.roster.enrolled())
+        plan = planned(request, cohort, quorum, self.parties)
         _require_there(plan, self.away)
         self.journal.begin(plan)
         self._tell("planned")
@@ -127,11 +137,19 @@ class Rounds:
     def unfinished(
         self, query: str, randomizer: LocalRandomizer, cohort: Cohort | None = None
     ) -> RoundPlan | None:
-        """The latest open round that asked just this, of this cohort or of any: to be resumed, not asked anew."""
-        text = Question.asked(query, self.roster.schema, randomizer).text
+        """The latest open round that asked just this, of these parties and this cohort: to be resumed, not asked anew.
+
+        By default the cohort is everybody: an open round of a part of the people is another question.
+        """
+        asked = Question.asked(query, self.roster.schema, randomizer).text, randomizer
+        known = {one.name for one in self.roster.enrolled()}
         for plan in reversed(self.journal.unfinished()):
-            request = plan.request
-            if (request.query, request.randomizer) == (text, randomizer) and cohort in (None, plan.cohort):
+            parts = [
+                part for part in plan.parts if part.party in known
+            ]  # who was withdrawn since then is missing
+            same = asks_everybody(parts, self.parties) if cohort is None else plan.cohort == cohort
+            only = {part.party for part in parts} <= {one.name for one in self.parties}
+            if same and only and (plan.request.query, plan.request.randomizer) == asked:
                 return plan
         return None
 
@@ -178,7 +196,7 @@ class _Fan:
     def __init__(self, rounds: Rounds, plan: RoundPlan) -> None:
         self._rounds = rounds
         self._plan = plan
-        self._addresses = {party.name: party.address for party in rounds.roster.enrolled()}
+        self._addresses = {party.name: party.address for party in rounds.parties}
         self._received: SimpleQueue[tuple[str, Tally] | None] = SimpleQueue()
         self._open: set[grpc.Channel] = set()
         self.persistence = Persistence(rounds._patience)

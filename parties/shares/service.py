@@ -122,7 +122,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         with self._observer.call("OpenCollection", peer_name(context) or "") as call:
             collection = codec.collection_from_wire(request.collection)
             call.about(collection.digest, collection.people, collection.epsilon, collection.query)
-            self._require_collector(peer_name(context))
+            self._require_collector(peer_name(context), collection)
             if collection.people > MOST_PEOPLE:
                 raise PolicyRefused(f"this share server takes collections of at most {MOST_PEOPLE} people")
             sealed = await self._work(lambda: self._server.open(collection, peer_name(context) or ""))
@@ -298,9 +298,15 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
     def _work(self, job: Callable[[], _Result]) -> Awaitable[_Result]:
         return asyncio.get_running_loop().run_in_executor(self._worker, job)
 
-    def _require_collector(self, caller: str | None) -> None:
-        if caller is not None and self._collectors is not None and caller not in self._collectors:
+    def _require_collector(self, caller: str | None, collection: Collection) -> None:
+        if caller is None:
+            return
+        if self._collectors is not None and caller not in self._collectors:
             raise PolicyRefused("this share server does not open collections for this caller")
+        if any(may_speak_for(caller, party.name) for party in collection.parties):
+            raise PolicyRefused(
+                "no party of a collection may be whoever opened it: it could fill the batch with reports that it knows"
+            )
 
     def _require_owner(self, collection: bytes, context: Context) -> None:
         """A collection is sealed and released for whoever opened it, and for nobody else with a certificate."""

@@ -38,6 +38,7 @@ from localdp.randomness.keyring import Keyring
 from parties.coordinator import MOST_CALLS, Peer, RemoteParties
 from parties.durable import Data
 from parties.repeating import Begun, Stub
+from parties.serving import open_channel
 from parties.shares.collector import never
 from parties.shuffler.client import RemoteShuffler
 from parties.simulation.launched_shares import LaunchedShareServers
@@ -198,10 +199,7 @@ def wait_until_healthy(peers: Sequence[Peer], timeout_seconds: float = START_SEC
     for start in range(0, len(peers), MOST_CALLS):
         with contextlib.ExitStack() as channels:
             calls = [
-                (
-                    peer,
-                    _health(channels.enter_context(grpc.insecure_channel(peer.address)), timeout_seconds),
-                )
+                (peer, _health(channels.enter_context(open_channel(peer.address)), timeout_seconds))
                 for peer in peers[start : start + MOST_CALLS]
             ]
             for peer, call in calls:

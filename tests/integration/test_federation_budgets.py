@@ -118,7 +118,9 @@ def test_a_federation_of_which_somebody_is_away_says_who_and_can_be_asked_with_a
 ) -> None:
     path = tmp_path / "parties.json"
     with hospitals(path, AgentService, AgentService, down="south") as held:
-        with pytest.warns(UserWarning, match=r"party south \(10 people\) cannot be reached"):
+        with pytest.warns(
+            UserWarning, match=r"party south \(10 people\) cannot be asked: .*south cannot be reached"
+        ):
             federation = Federation.connect(path)
         with federation:
             assert (federation.parties, federation.away) == ({"north": 20}, {"south": 10})

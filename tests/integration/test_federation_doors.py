@@ -8,17 +8,23 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import grpc
+import numpy as np
 import pytest
 
+from localdp.accounting.ledger import MemoryLedger
+from localdp.domains import BitDomain, Records, Schema
 from localdp.errors import BudgetExhausted, InvalidParameter, Unreachable
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.shuffler import Promise, Shuffler
+from localdp.party.party import Party
 from localdp.randomness.hazmat import SeededSource
 from parties.agent.service import SERVICE_NAME as AGENT_SERVICE
 from parties.agent.service import AgentService
 from parties.coordinator import Peer, RemoteParties
 from parties.federated.events import Event
 from parties.federation import Federation
+from parties.rounds.round import Rounds
 from parties.shares.collector import RemoteShareServers
 from parties.shuffler.service import SERVICE_NAME, ShufflerService
 from parties.simulation import launched_shares
@@ -90,6 +96,65 @@ def test_whoever_may_not_be_missing_is_refused_at_once(tmp_path: Path) -> None:
     path.write_text(json.dumps({"agents": [NOWHERE], "share_servers": []}))
     with pytest.raises(Unreachable):
         Federation.connect(path, may_miss=False)
+
+
+class NoPeople(AgentService):
+    """Says that it speaks for nobody."""
+
+    async def Describe(self, request: Any, context: Any) -> Any:  # noqa: N802
+        described = await super().Describe(request, context)
+        described.people = 0
+        return described
+
+
+class Refuses(AgentService):
+    """Does not say who it is."""
+
+    async def Describe(self, request: Any, context: Any) -> Any:  # noqa: N802
+        await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "party party-0 is to blame")
+
+
+def other_columns(one: Party) -> AgentService:
+    """Says that its records have other columns than everybody else's."""
+    records = Records.from_columns(Schema({"smokr": BitDomain()}), {"smokr": np.ones(5, np.bool_)})
+    return AgentService(Party(one.name, records, bytes(32), MemoryLedger(5, one.ledger.limit)), {})
+
+
+LIARS = {
+    "of other columns": other_columns,
+    "of nobody": lambda one: NoPeople(one, {}),
+    "that refuses": lambda one: Refuses(one, {}),
+}
+
+
+@pytest.mark.parametrize("liar", LIARS)
+def test_one_party_that_cannot_be_believed_is_left_out_and_stops_nobody(tmp_path: Path, liar: str) -> None:
+    """It stands first in the file, where it would decide what everybody's columns are."""
+    path, (first, *honest) = tmp_path / "parties.json", parties_of(PEOPLE, 3)
+    with loopback() as loop:
+        services = [LIARS[liar](first), *(AgentService(one, {}) for one in honest)]
+        agents = [
+            {"name": one.name, "address": loop.serve(AGENT_SERVICE, service)}
+            for one, service in zip((first, *honest), services, strict=True)
+        ]
+        path.write_text(json.dumps({"agents": agents, "share_servers": []}))
+        with pytest.warns(UserWarning, match=r"party-0.* cannot be asked: .*party-0"):
+            federation = Federation.connect(path)
+        with federation:
+            assert list(federation.away) == ["party-0"] and federation.people == 40
+            few = federation.oracle("local", 1, quorum=0.6, deadline_seconds=20, journal=tmp_path / "j")
+            assert few.answer(["smoker"])[0].reports == 40
+
+
+def test_a_journal_does_not_keep_the_columns_of_a_party_that_is_no_longer_named(tmp_path: Path) -> None:
+    first, *honest = parties_of(PEOPLE, 3)
+    with loopback() as loop, closing(Rounds(tmp_path / "j")) as rounds:
+        liar = Peer(first.name, loop.serve(AGENT_SERVICE, other_columns(first)))
+        peers = [Peer(one.name, loop.serve(AGENT_SERVICE, AgentService(one, {}))) for one in honest]
+        assert rounds.enrol([liar]) == {}
+        rounds.only(peer.name for peer in peers)
+        assert rounds.enrol(peers) == {}
+        assert rounds.roster.schema == PEOPLE.schema
 
 
 def test_a_launched_shuffler_is_a_process_of_its_own() -> None:

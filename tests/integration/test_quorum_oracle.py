@@ -52,6 +52,33 @@ def test_a_learner_fits_while_a_party_is_gone_and_without_a_quorum_it_is_told_wh
         assert federation.budgets().remaining == left, "a round that went on was charged again"
 
 
+def test_a_view_asks_and_charges_nobody_else_although_its_journal_knows_more(tmp_path: Path) -> None:
+    journal = tmp_path / "rounds"
+    with Federation.launch(PEOPLE, parties=[1500, 2500], budget=9) as federation:
+        federation.oracle("local", 1, quorum=1, journal=journal).answer(["smoker"])
+        one = federation.of(["party-0"]).oracle("local", 1, quorum=1, journal=journal)
+        answer = one.answer(["age >= 65"])[0]
+        assert (answer.people, answer.reports) == (1500, 1500)
+        assert [set(ledger.spent().tolist()) for ledger in federation._place.ledgers] == [
+            {2 * 10**9},
+            {10**9},
+        ]
+
+
+def test_an_open_round_of_some_of_the_people_is_not_resumed_for_a_question_to_everybody(
+    tmp_path: Path,
+) -> None:
+    journal = tmp_path / "rounds"
+    with Federation.launch(PEOPLE, parties=[2500, 1500], budget=9) as federation:
+        halves = federation.oracle("local", 1, quorum=1, journal=journal, deadline_seconds=1)
+        os.kill(federation.process_ids["party-1"], signal.SIGSTOP)
+        with pytest.raises(QuorumMissed):
+            halves.answer(["smoker", "age >= 65"])  # each of them is asked of half of the people
+        os.kill(federation.process_ids["party-1"], signal.SIGCONT)
+        answer = federation.oracle("local", 1, quorum=1, journal=journal).answer(["smoker"])[0]
+        assert (answer.people, answer.reports) == (4000, 4000)
+
+
 def test_a_quorum_is_of_the_local_model_and_of_processes() -> None:
     with Federation.launch(PEOPLE, parties=2, processes=False) as federation:
         with pytest.raises(InvalidParameter, match="never late"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 import grpc
@@ -15,8 +16,9 @@ from localdp.errors import InvalidParameter, Unreachable
 from parties import codec
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.coordinator import Peer, RemoteParties
-from parties.serving import LARGEST_MESSAGE_BYTES, start_server
+from parties.serving import LARGEST_MESSAGE_BYTES, open_aio_channel, open_channel, start_server
 from parties.shares.service import SERVICE_NAME as SHARE_SERVICE
+from parties.simulation.launcher import wait_until_healthy
 from parties.wire.v1 import oracle_pb2, oracle_pb2_grpc
 from tests.fault.fuzzing import hostile, noise
 from tests.support.federations import loopback, parties_of, party, people, request, served
@@ -49,6 +51,37 @@ def test_a_second_server_on_a_port_is_told_that_it_is_taken() -> None:
         port = address.split(":")[1]
         with pytest.raises(Unreachable, match=f"127.0.0.1:{port}.*in use"):
             threads.serve(SERVICE_NAME, AgentService(party(people(2)), {}), port=int(port))
+
+
+def test_without_tls_a_proxy_that_the_environment_names_is_never_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("no_grpc_proxy", raising=False)
+    with loopback() as threads, socket.create_server(("127.0.0.1", 0)) as proxy:
+        for name in ("grpc_proxy", "https_proxy", "http_proxy"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        address = threads.serve(SERVICE_NAME, AgentService(party(people(2)), {}))
+        wait_until_healthy([Peer("party-0", address)], timeout_seconds=5)
+        with open_channel(address) as channel:
+            assert _serving(channel)
+        assert asyncio.run(_serving_on_a_loop(address))
+        proxy.setblocking(False)
+        with pytest.raises(BlockingIOError):  # nobody has come
+            proxy.accept()
+
+
+def _serving(channel: grpc.Channel) -> bool:
+    stub: Any = health_pb2_grpc.HealthStub(channel)
+    answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=5)
+    return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+
+
+async def _serving_on_a_loop(address: str) -> bool:
+    async with open_aio_channel(address) as channel:
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=5)
+        return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
 
 ELSEWHERE = ["0.0.0.0", "[::]", "", "192.0.2.1", "127.0.0.1.example.org", "unix:/tmp/x"]  # noqa: S104

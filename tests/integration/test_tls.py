@@ -9,7 +9,7 @@ import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -268,6 +268,22 @@ def test_a_collection_is_released_for_whoever_opened_it(deployment: Deployment) 
                 others.release(asked, bytes(32), [])
         with pytest.raises(TooFewReports):
             servers.agree(asked)
+
+
+@pytest.mark.parametrize("itself", ["analyst", "analyst/ward"])
+def test_nobody_opens_a_collection_in_which_it_could_upload_for_a_party_itself(
+    deployment: Deployment, itself: str
+) -> None:
+    """It would fill the batch with reports that it knows, and one other person's would be what is left."""
+    analyst = deployment.identity("analyst")
+    with (
+        closing(deployment.parties(analyst)) as parties,
+        closing(RemoteShareServers(parties, deployment.servers, 20, analyst)) as servers,
+    ):
+        asked = collection(servers, b"a batch of one!!")
+        padded = replace(asked, parties=(*asked.parties, Contributor(itself, 499)))
+        with pytest.raises(PolicyRefused, match="opened it"):
+            servers.open(padded)
 
 
 def test_only_named_collectors_open_collections(deployment: Deployment) -> None:

@@ -34,6 +34,13 @@ def test_no_unsafe_draw_and_no_code_from_outside() -> None:
     )
 
 
+def test_channels_are_opened_in_one_place_which_decides_about_tls_and_proxies() -> None:
+    opened = re.compile(r"\bgrpc(\.aio)?\.(in)?secure_channel\(")
+    assert those(lambda path: opened.search(path.read_text()), "localdp", "parties") == [
+        "parties/serving.py"
+    ]
+
+
 def test_the_tests_that_a_docstring_names_exist() -> None:
     named = re.compile(r"tests/[\w/]+\.py")
     assert not those(

@@ -271,3 +271,23 @@ def test_an_oracle_of_a_federation_is_an_oracle() -> None:
         oracle: StatisticalQueryOracle = federation.oracle("exact")
         assert isinstance(oracle.schema, Schema)
         assert oracle.answer_vectors(["cells(region)"])[0].values.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("step", ["contribute", "agree", "release"])
+def test_a_verb_that_was_interrupted_goes_on_when_it_is_asked_again_and_nobody_pays_twice(
+    step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*told: object) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    with Federation.launch(PEOPLE, parties=2, processes=False, budget=3) as federation:
+        monkeypatch.setattr(InProcessShareServers, step, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            federation.count("smoker", epsilon=1, model="shared")
+        federation.count("smoker", epsilon="0.5", model="shared")  # another price is another round
+        again = federation.count("smoker", epsilon=1, model="shared")
+        assert (again.epsilon, again.answered) == (1, PEOPLE.people)
+        assert federation._place.ledgers[0].spent().max() == 1.5 * 10**9
+        federation.count("smoker", epsilon=1, model="shared")  # which is a new one
+        assert federation._place.ledgers[0].spent().max() == 2.5 * 10**9

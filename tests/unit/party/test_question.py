@@ -183,3 +183,10 @@ def test_a_new_epoch_is_charged_anew_and_has_permanent_answers_of_its_own() -> N
     assert (party.ledger.spent() == 2 * memoised.epsilon_permanent.nanonats).all()
     # Nobody moved, and still most answers differ: so they do not show who moved.
     assert np.count_nonzero((first != second).any(axis=1)) > people // 4
+
+
+def test_the_owner_is_shown_the_whole_of_a_long_question() -> None:
+    """What is asked may stand at the end, behind conditions that always hold."""
+    long = " and ".join(["age >= 0"] * 1000) + " and smoker"
+    question = Question.asked(long, PEOPLE.schema, OneBitRandomizer(ONE, 1))
+    assert question.about(OneBitRandomizer(ONE, 1)).endswith(f" of {long}")

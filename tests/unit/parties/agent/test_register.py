@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,16 @@ def test_a_register_says_what_was_asked_by_whom_and_when(register: Register) -> 
     ]
     assert register["entries"][0]["time"] == "2024-10-04T06:00:00+00:00"
     assert register["entries"][1]["split"] == {"seed": b"s".hex() * 16, "parts": 2, "part": 1}
+
+
+def test_a_register_has_the_whole_of_a_long_question(tmp_path: Path) -> None:
+    """As long as a canonical text may be; the end is where somebody would hide what is asked."""
+    purpose = f"one-bit of {'age >= 0 and ' * 5000} smoker"
+    with closing(sqlite_ledger(tmp_path / "ledger", 8, NAT)) as ledger:
+        ledger.charge(replace(charge(1, Cohort(0, 8)), purpose=purpose))
+    made = json.loads(json.dumps(export("clinic", entries_in(tmp_path / "ledger"), SIGNER)))
+    assert [entry["purpose"] for entry in made["entries"] if "purpose" in entry] == [purpose]
+    assert verify(made, PUBLIC) == len(made["entries"])
 
 
 def changed(value: Any) -> Any:
