@@ -55,6 +55,11 @@ class Plan:
         return max(row.tolerance(failure / len(self.rows)) for row in self.rows)
 
     @property
+    def certain(self) -> bool:
+        """Whether errors are bounds that hold always, which more rounds do not make smaller."""
+        return all(row.certain for row in self.rows)
+
+    @property
     def vector_error(self) -> float:
         """Root of the expected sum of squared errors over all entries: of a vector, its expected distance."""
         return math.sqrt(sum(row.entries * row.standard_error**2 for row in self.rows))
