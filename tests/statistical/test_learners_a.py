@@ -104,7 +104,6 @@ def recovered(seeds: range, epsilon: Epsilon = ONE) -> float:
 
 
 def test_a_conjunction_is_recovered_exactly() -> None:
-    """A literal's error has a standard deviation of 0.0096 and 1/32 to go: 0.6 % of the runs fail."""
     assert recovered(range(20)) >= 0.95
     assert recovered(range(10), QUARTER) < 0.5
 

@@ -39,12 +39,13 @@ from localdp.algorithms.at_hand.labels import Classes
 from localdp.algorithms.definition import TARGET
 from localdp.algorithms.learners.binning import Edges, binned
 from localdp.algorithms.learners.classifier import Classifier
+from localdp.algorithms.learners.free_rounds import rounds_are_free
 from localdp.algorithms.learners.level_tables import LevelTables
 from localdp.algorithms.learners.splits import Judgement, judged
 from localdp.algorithms.learners.tree_nodes import TreeNode, as_text
 from localdp.algorithms.scikit_learn import Nature
 from localdp.algorithms.tables import Features
-from localdp.errors import InvalidParameter, TooFewReports
+from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.models import ModelName
 from localdp.queries.vector_query import VectorQuery
@@ -53,7 +54,6 @@ from localdp.randomizers.definition import Floats
 MOST_DEPTH = 8
 MOST_PLANNED_DEPTH = 4
 ROUNDS = 16  # where they cost nothing
-MOST_LOSS = 1.05  # the part of accuracy, over one, that so many rounds may cost
 SEEN = 4.0  # standard errors by which a split into pure halves stands out at a level that is worth growing
 
 
@@ -158,21 +158,11 @@ class DecisionTree(Classifier):
         self._study(oracle.schema)
         self._binned = binned(oracle.schema, self.features_, self.edges, self.bins)
         self._levels = self.depth or MOST_PLANNED_DEPTH
-        self._shared = self._rounds_are_free(oracle)
+        self._shared = rounds_are_free(oracle, self._queries(self._everything, [], True), ROUNDS)
         if not self._shared:
             self._levels = self.depth or self._deepest(oracle)
         self._left = ROUNDS if self._shared else self._levels
         return self._left
-
-    def _rounds_are_free(self, oracle: StatisticalQueryOracle) -> bool:
-        """Whether the tables of many rounds together are about as good as those of one."""
-        queries = self._queries(self._everything, [], True)
-        try:
-            one, many = (oracle.in_rounds(rounds).plan(queries) for rounds in (1, ROUNDS))
-        except TooFewReports:
-            return False
-        together = many.tolerance() / math.sqrt(ROUNDS)
-        return not many.certain and 0 < together < MOST_LOSS * one.tolerance()
 
     @property
     def _everything(self) -> list[int]:

@@ -131,7 +131,7 @@ def test_three_levels_are_lost_at_five_times_the_stated_tolerance(strategy: str)
 
 def test_a_tolerance_that_hides_the_first_split_is_refused() -> None:
     people, _, _ = noisily_labelled()
-    with pytest.raises(SignalTooWeak, match="a split of 0.125"):
+    with pytest.raises(SignalTooWeak, match=r"a split of 0\.125"):
         DecisionTree("y").fit(AdversarialOracle(people, 0.25))
 
 
