@@ -80,7 +80,7 @@ class CuratorOracle(ModelOracle):
         checked = checked_plan(queries, self.schema)
         part = self._part(len(checked))
         rows = [planned_sum(query, part, self.people) for query in checked]
-        return Plan(self.model, tuple(rows), self.people, self._epsilon)
+        return self._planned(checked, rows)
 
     def in_rounds(self, rounds: int) -> CuratorOracle:
         """A view that spends a part of epsilon in each round, from the same budget."""

@@ -113,7 +113,7 @@ class LocalOracle(ModelOracle):
             for slot in slots
             for place in slot.places
         }
-        return Plan(self.model, tuple(rows[place] for place in sorted(rows)), self.people, self._epsilon)
+        return self._planned(checked, [rows[place] for place in sorted(rows)])
 
     def in_rounds(self, rounds: int) -> LocalOracle:
         """A view whose rounds are asked of different people, drawn by public coins.
