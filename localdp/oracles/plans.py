@@ -20,9 +20,8 @@ from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
 from localdp.errors import InvalidParameter, LocalDpError, SignalTooWeak
 from localdp.oracles.least_numbers import MOST_PEOPLE, least
 
-MARGIN = (
-    1.2  # by which a signal is above the error at sizes that are called enough: it is measured anew there
-)
+# By which a signal is above the error at sizes that are called enough: it is measured anew there.
+MARGIN = 1.35
 NOTHING_ASKED = "nothing was asked"
 _DIGITS = 2
 _MOST_TIMES = 10_000  # as many people are worth mentioning

@@ -40,10 +40,10 @@ def halved(people: int, times: float) -> Plan:
 def test_a_refusal_names_the_sizes_that_are_enough_with_a_margin() -> None:
     resizing = Resizing(Epsilon.requested(2), halved)
     noisy = replace(plan(PlannedQuery("a", 1, "", 10, 0.1)), resizing=resizing)
-    with pytest.raises(SignalTooWeak, match=r"epsilon 2\): needs 5,600 people or epsilon 4.8$"):
+    with pytest.raises(SignalTooWeak, match=r"epsilon 2\): needs 7,100 people or epsilon 5.3$"):
         noisy.require(
             0.1, "a difference"
-        )  # off by 0.196: 2.35 times too much with the margin, 5.53 in people
+        )  # off by 0.196: 2.646 times too much with the margin, 7.0 in people
 
 
 def test_sizes_that_no_number_reaches_are_not_named() -> None:
