@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from copy import copy
 from typing import ClassVar, Self
 
 from localdp.accounting.epsilon import Epsilon
@@ -54,7 +53,8 @@ class ModelOracle(ABC):
 
     def _resized(self, people: int, times: float) -> Self:
         """This oracle if it had so many people and so many times the epsilon: to plan with, and not to ask."""
-        other = copy(self)
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
         other.people = people
         other._epsilon = Epsilon.requested(f"{times * float(self._epsilon):.9f}")
         return other

@@ -12,7 +12,7 @@ literals, the violation is 2**-(k + 1).
 Each further round asks only about literals that are in doubt.  With t half a violation, an answer a of variance v speaks
 for one of nu = 0 and nu = 2 t against the other by 2 t |a - t| / v, in logarithms of likelihoods.  At log(d / FAILURE) a
 literal is decided (Wald's sequential test, 1945: the chance that any is decided wrongly is at most FAILURE), but not while
-a is within two standard errors of t: labels may be wrong and bits correlated, and nu be neither of the two.
+a is within `APART` standard errors of t: labels may be wrong and bits correlated, and nu be neither of the two.
 
 Refusals.  Nobody is asked if noise would hide half of the largest violation that fair bits can have.  Once Pr[y] is known,
 nobody is asked any further if it hides half of that violation.  And nothing is claimed if a literal is still in doubt at
@@ -53,7 +53,7 @@ from localdp.randomizers.definition import Floats
 ROUNDS = 20  # where they cost nothing: a few for the scale, the others for the violations
 ROUNDS_OF_TARGET, ROUNDS_OF_FEATURES = 2, 2
 FAILURE = 0.01  # the chance that any literal is taken for what it is not
-APART = 2.0  # standard errors that an answer is off half a violation, whatever the true one is
+APART = 1.75  # standard errors that an answer is off half a violation, whatever the true one is
 LARGEST = 1 / 4  # violation of a literal over fair bits
 RAREST = 1 / 8  # a literal is taken to fail for no fewer people, among all
 BEARABLE = 0.65  # of the error of asking about all literals: what asking about the doubtful ones leaves
@@ -62,7 +62,7 @@ WANTED = "half a violation"
 Measured = tuple[float, float, int]  # an answer, its variance, and how many people gave it
 
 
-class Averaged:
+class AveragedAnswer:
     """The mean of the answers of several rounds, by how many people gave each."""
 
     def __init__(self) -> None:
@@ -76,6 +76,7 @@ class Averaged:
 
     @property
     def value(self) -> float:
+        """The mean."""
         return self._sum / max(self._reports, 1)
 
     @property
@@ -199,7 +200,7 @@ class ConjunctionLearner(Classifier):
 
     def _decide(self, oracle: StatisticalQueryOracle) -> None:
         """Ask until no literal is in doubt, or no round is left: then refuse, unless the violation was given."""
-        measured = {literal: Averaged() for literal in self._literals(self.features_)}
+        measured = {literal: AveragedAnswer() for literal in self._literals(self.features_)}
         doubtful = list(self.features_)
         for _ in range(self._of_violations):
             if doubtful:
@@ -217,7 +218,7 @@ class ConjunctionLearner(Classifier):
             signal = math.sqrt(self._evidence(literal, one)) * one.error
             self._require_signal(signal, one.error, f"what tells whether {literal} belongs")
 
-    def _evidence(self, literal: str, one: Averaged) -> float:
+    def _evidence(self, literal: str, one: AveragedAnswer) -> float:
         """For or against a literal, in units of what decides."""
         if one.error == 0:
             return math.inf
