@@ -24,7 +24,7 @@ records = records_within(people, Schema(bounds))
 table = Table("trust model", "naive Bayes", "tree", "rounds", "epsilon each", "megabytes")
 for model in ("exact", "curator", "shared", "local"):
     bayes = NaiveBayes("affair", edges=EDGES)
-    tree = DecisionTree("affair", edges=EDGES, depth=2, contrast=0.25)
+    tree = DecisionTree("affair", edges=EDGES, depth=2)
     learners = [learner.fit(oracle_of_records(records, EPSILON, model)) for learner in (bayes, tree)]
     scores = [f"{learner.score(others, others.affair):.3f}" for learner in learners]
     rounds = " + ".join(str(learner.cost_.rounds) for learner in learners)

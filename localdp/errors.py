@@ -112,7 +112,7 @@ class QuorumMissed(LocalDpError):
 
 
 class SignalTooWeak(LocalDpError):
-    """The noise that is to be expected drowns what an algorithm looks for, so nothing was asked."""
+    """The noise that is to be expected drowns what an algorithm looks for, so nothing is asked, or nothing more."""
 
 
 class StorageFailed(LocalDpError):

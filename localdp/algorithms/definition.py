@@ -33,10 +33,10 @@ from localdp.algorithms.spending import record_departure, record_fit
 from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Records, Schema
 from localdp.domains.columns import ColumnArray
-from localdp.errors import InvalidParameter
+from localdp.errors import InvalidParameter, SignalTooWeak
 from localdp.oracles.definition import Cost, StatisticalQueryOracle
 from localdp.oracles.models import ModelName, model_named
-from localdp.oracles.plans import Plan, require_signal
+from localdp.oracles.plans import NOTHING_ASKED, Plan, require_signal
 from localdp.randomness.source import Floats
 
 if TYPE_CHECKING:
@@ -121,7 +121,11 @@ class Learner(ABC):
         view = oracle.in_rounds(self._announced(oracle))
         try:
             self._learn(view)
+        except SignalTooWeak as refusal:
+            raise SignalTooWeak(f"{refusal}; {_said(view.cost)}") from refusal
         finally:
+            if hasattr(self, "plan_"):
+                self.plan_ = self.plan_.kept()  # the oracle is not for a learner to keep
             if view.cost.rounds:
                 record_fit(oracle.people, view.cost.epsilon_promised)
         self.cost_, self.claim_ = view.cost, view.claim
@@ -218,6 +222,13 @@ def measures_of_errors(errors: Floats) -> Measures:
         "root_mean_square_error": float(np.sqrt(np.mean(np.square(errors)))),
         "largest_error": float(np.abs(errors).max()),
     }
+
+
+def _said(cost: Cost) -> str:
+    """What was spent when a learner gave up."""
+    if not cost.rounds:
+        return NOTHING_ASKED
+    return f"found out after {cost.rounds} rounds, in which nobody spent more than epsilon {cost.epsilon_per_person}"
 
 
 def _is_oracle(candidate: object) -> TypeGuard[StatisticalQueryOracle]:

@@ -32,6 +32,7 @@ from localdp.asking.writing import exact
 from localdp.domains import IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter, QueryRefused, SignalTooWeak
 from localdp.oracles.definition import LEVEL, StatisticalQueryOracle, normal_width
+from localdp.oracles.plans import NOTHING_ASKED, require_signal
 from localdp.queries.encoded import GRID
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.value_names import MOST_VALUES, value_names
@@ -225,10 +226,11 @@ def _tabulated(
 
 
 def _require_signal(oracle: StatisticalQueryOracle, query: VectorQuery) -> None:
-    error, even = oracle.plan([query]).rows[0].standard_error, 1 / query.length
-    if error > even:
+    plan, even = oracle.plan([query]), 1 / query.length
+    try:
+        require_signal(even, plan.rows[0].standard_error, f"an even share of {query.length:,} values", plan)
+    except SignalTooWeak as refusal:
         raise SignalTooWeak(
-            f"shares would be off by {error:.2g}, and an even share of {query.length:,} values is {even:.2g}; nothing was "
-            "asked: ask for fewer values, such as bins=5, of more people, at a larger epsilon or under another trust "
-            "model; or with check_signal=False all the same"
-        )
+            f"{refusal}; {NOTHING_ASKED}: ask for fewer values, such as bins=5, or under another trust model; or with "
+            "check_signal=False all the same"
+        ) from refusal

@@ -98,7 +98,7 @@ class CuratorOracle(ModelOracle):
         checked = checked_plan(queries, self.schema)
         part = self._part(len(checked))
         rows = [planned_sum(query, part, self.people) for query in checked]
-        return Plan(self.model, tuple(rows), self.people, self._epsilon)
+        return self._planned(checked, rows)
 
     def plan_select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Plan:
         """The noise on a score, which does not depend on how many there are."""

@@ -118,7 +118,7 @@ class LocalOracle(ModelOracle):
             for slot in slots
             for place in slot.places
         }
-        return Plan(self.model, tuple(rows[place] for place in sorted(rows)), self.people, self._epsilon)
+        return self._planned(checked, [rows[place] for place in sorted(rows)])
 
     def plan_select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Plan:
         """What answers about all candidates would yield."""

@@ -15,13 +15,20 @@ Checked against measured errors, for every kind of query and oracle, in tests/st
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 
-from localdp.accounting.epsilon import Epsilon
-from localdp.errors import InvalidParameter, SignalTooWeak
+from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
+from localdp.errors import InvalidParameter, LocalDpError, SignalTooWeak
 from localdp.mechanisms.noisy_maximum import NoisyMaximum
+from localdp.oracles.least_numbers import MOST_PEOPLE, least
 
+# By which a signal is above the error at sizes that are called enough: it is measured anew there.
+MARGIN = 1.35
+NOTHING_ASKED = "nothing was asked"
+_DIGITS = 2
+_MOST_TIMES = 10_000  # as many people are worth mentioning
 _WIDEST_TEXT = 48
 
 
@@ -59,6 +66,14 @@ class PlannedSelection(PlannedQuery):
 
 
 @dataclass(frozen=True, slots=True)
+class Resizing:
+    """The same round, if there were other people or another epsilon."""
+
+    epsilon: Epsilon  # that a person spends in all; of a view, the round's is a part of it or all of it
+    planned: Callable[[int, float], Plan]  # with so many people, at so many times epsilon
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One round before it is asked."""
 
@@ -66,12 +81,22 @@ class Plan:
     rows: tuple[PlannedQuery, ...]
     people: int
     epsilon: Epsilon  # per person, for the round
+    resizing: Resizing | None = field(default=None, repr=False, compare=False)  # None: not known
+
+    def kept(self) -> Plan:
+        """The plan as data, without the oracle that could plan anew."""
+        return replace(self, resizing=None)
 
     def tolerance(self, failure: float = 0.05) -> float:
         """What no entry of any answer is off by more, but for a probability of `failure`."""
         if not 0 < failure < 1:
             raise InvalidParameter("a probability of failure lies strictly between 0 and 1")
         return max(row.tolerance(failure / len(self.rows)) for row in self.rows)
+
+    @property
+    def certain(self) -> bool:
+        """Whether errors are bounds that hold always, which more rounds do not make smaller."""
+        return all(row.certain for row in self.rows)
 
     @property
     def vector_error(self) -> float:
@@ -82,6 +107,25 @@ class Plan:
         """Raise `SignalTooWeak` when an entry as large as the signal could be noise."""
         require_signal(signal, self.tolerance(failure), looks_for, self)
 
+    def sizes_enough(self, share: float) -> str:
+        """What would bring errors down to this share of what they are: people, or an epsilon, in words."""
+        if self.resizing is None or not 0 < share < 1 or not self.tolerance() > 0:
+            return ""
+        more, larger = self.resizing, self.resizing.epsilon
+
+        def within(people: float, nats: float) -> bool:
+            try:
+                planned = more.planned(math.ceil(people), nats / float(larger))
+            except LocalDpError:
+                return False  # such a round cannot be asked
+            return planned.tolerance() <= share * self.tolerance()
+
+        most = min(MOST_PEOPLE, _MOST_TIMES * self.people)
+        people = least(self.people, most, lambda many: within(many, float(larger)), _DIGITS)
+        nats = least(float(larger), LARGEST_EPSILON_NATS, lambda large: within(self.people, large), _DIGITS)
+        found = [] if people is None else [f"{math.ceil(people):,} people"]
+        return " or ".join(found if nats is None else [*found, f"epsilon {nats:g}"])
+
     def __str__(self) -> str:
         """A table to read before asking."""
         head = f"{self.model}: {self.people} people, epsilon {self.epsilon} each, {len(self.rows)} queries"
@@ -90,12 +134,18 @@ class Plan:
 
 
 def require_signal(signal: float, error: float, looks_for: str, plan: Plan) -> None:
-    """Raise `SignalTooWeak` when what is looked for is not above the error that is to be expected."""
-    if error >= signal:
-        raise SignalTooWeak(
-            f"{looks_for} of {signal:.3g} would drown in an expected error of {error:.3g} "
-            f"({plan.model}, {plan.people} people, epsilon {plan.epsilon}); nothing was asked"
-        )
+    """Raise `SignalTooWeak` when what is looked for is not above the error that is to be expected.
+
+    It says which sizes would be enough, if errors are in proportion to those of the plan.
+    """
+    if error < signal:
+        return
+    sizes = plan.sizes_enough(signal / (MARGIN * error))
+    total = plan.epsilon if plan.resizing is None else plan.resizing.epsilon
+    raise SignalTooWeak(
+        f"{looks_for} of {signal:.3g} would drown in an expected error of {error:.3g} "
+        f"({plan.model}, {plan.people} people, epsilon {total})" + (f": needs {sizes}" if sizes else "")
+    )
 
 
 def _described(row: PlannedQuery) -> str:

@@ -38,12 +38,12 @@ from typing import Literal
 from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import LEVEL, normal_width
+from localdp.oracles.least_numbers import MOST_PEOPLE, least
 from localdp.oracles.models import CountNoise, OneCount, Options, model_named
 
 Bound = Literal["hoeffding", "normal", "laplace"]
 POWER = 0.8  # that is usually asked for
 WORST_SHARE = 0.5  # where people differ most from each other
-MOST_PEOPLE = 10**10
 _SMALLEST_EPSILON = 1e-3
 
 
@@ -106,14 +106,14 @@ class Study:
     def people_for(self, goal: Callable[[Study], bool]) -> int | None:
         """The fewest people, to three digits, with whom the goal is met; None: no number is enough."""
         fewest = max(self.questions, 2)
-        found = _least(
+        found = least(
             fewest, MOST_PEOPLE, lambda people: goal(replace(self, people=max(fewest, math.ceil(people))))
         )
         return None if found is None else max(fewest, math.ceil(found))
 
     def epsilon_for(self, goal: Callable[[Study], bool]) -> Epsilon | None:
         """The smallest epsilon, to three digits, with which the goal is met; None: none is enough."""
-        found = _least(
+        found = least(
             _SMALLEST_EPSILON,
             LARGEST_EPSILON_NATS,
             lambda nats: goal(replace(self, epsilon=Epsilon.requested(f"{nats:.6g}"))),
@@ -183,28 +183,6 @@ def tolerance_reached(
         raise InvalidParameter("every query needs at least one person")
     _require(1.0, failure, width, queries)
     return math.sqrt(_squared(epsilon, failure / queries, bound, width) / (people // queries))
-
-
-def _least(low: float, high: float, enough: Callable[[float], bool]) -> float | None:
-    """The first number of three digits in this range that is enough, if a larger one is whenever a smaller one is."""
-    first, last = math.floor(_place(low)), math.ceil(_place(high))
-    if not enough(high):
-        return None
-    while first < last:
-        middle = (first + last) // 2
-        first, last = (first, middle) if enough(min(_number(middle), high)) else (middle + 1, last)
-    return max(low, min(_number(first), high))
-
-
-def _number(place: int) -> float:
-    """The numbers of three digits in order: 1.00, 1.01, ..., 9.99, 10.0, 10.1, ..."""
-    tens, digits = divmod(place, 900)
-    return float(f"{100 + digits}e{tens - 2}")
-
-
-def _place(number: float) -> float:
-    tens = math.floor(math.log10(number))
-    return 900 * tens + 100 * number / 10.0**tens - 100
 
 
 def _spread(share: float) -> float:

@@ -227,7 +227,7 @@ class SharedOracle(ModelOracle):
         require_batch(self._minimum_batch, self._cohort.size())
         part = self._part(len(checked))
         rows = [planned_sum(query, part, self.people, self._noise_factor(query, part)) for query in checked]
-        return Plan(self.model, tuple(rows), self.people, self._epsilon)
+        return self._planned(checked, rows)
 
     def plan_select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Plan:
         """What answers about all candidates would yield."""

@@ -141,7 +141,7 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
     errors.SignalTooWeak: Outcome(
         "signal_too_weak",
         ExitCode.FAILED,
-        "more people, a larger epsilon, fewer rounds, or another trust model; nothing was asked",
+        "more people, a larger epsilon, fewer rounds, or another trust model",
     ),
     errors.StorageFailed: Outcome(
         "storage_failed",

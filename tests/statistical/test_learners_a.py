@@ -4,7 +4,7 @@
 |---|---|---|
 | conjunction | 3 of 10 uniform bits | recovered 0.99 / 1 |
 | boosting | majority of 5 of 10 uniform bits | 0.897 / 0.906 with one stump a round |
-| tree of depth 3 | five of 10 uniform bits, 5 % of the labels wrong | 0.826 / 0.950 |
+| tree | five of 10 uniform bits, 5 % of the labels wrong | 0.946 / 0.950 |
 | naive Bayes | 10 bits, given the class independent | 0.7787 / 0.7812 |
 
 Accuracy is that on fresh people, labels as wrong as those learned from.  Seeds of people and of all reports are fixed, so
@@ -89,8 +89,7 @@ class Trial:
 
 
 BOOSTING = Trial(majority_of_five, lambda: StumpBooster("y"))
-# What 5 % of wrong labels leave of a split into pure halves is a contrast of 0.9.
-TREE = Trial(tree_of_three_levels, lambda: DecisionTree("y", depth=3, contrast=0.9))
+TREE = Trial(tree_of_three_levels, lambda: DecisionTree("y"))
 BAYES = Trial(independent_given_the_class, lambda: NaiveBayes("y"))
 
 
@@ -105,7 +104,6 @@ def recovered(seeds: range, epsilon: Epsilon = ONE) -> float:
 
 
 def test_a_conjunction_is_recovered_exactly() -> None:
-    """A literal's error has a standard deviation of 0.0096 and 1/32 to go: 0.6 % of the runs fail."""
     assert recovered(range(20)) >= 0.95
     assert recovered(range(10), QUARTER) < 0.5
 
@@ -127,15 +125,15 @@ def test_boosting_finds_the_majority() -> None:
 
 def test_a_tree_of_three_levels_is_found() -> None:
     theirs = DecisionTreeClassifier(criterion="entropy", max_depth=3).fit(*TREE.task(1))
-    assert TREE.exact(1) == theirs.score(*TREE.task(1 + FRESH)) >= 0.945
+    assert TREE.exact(1) == pytest.approx(theirs.score(*TREE.task(1 + FRESH)), abs=0.002)
     assert TREE.curator(1) >= TREE.exact(1) - 0.01
-    assert TREE.local(range(5)) >= 0.90
+    assert TREE.local(range(5)) >= 0.93
     assert TREE.local(range(1), QUARTER) < 0.8
 
 
-def test_the_depth_that_is_chosen_here_is_two() -> None:
+def test_the_depth_that_is_chosen_here_is_three() -> None:
     people = bit_records(*TREE.task(1))
-    assert DecisionTree("y").fit(local_oracle(people, 1)).depth_ == 2
+    assert DecisionTree("y").fit(local_oracle(people, 1)).depth_ == 3
     assert DecisionTree("y").fit(curator_oracle(people, 1)).depth_ == 4
 
 
@@ -152,5 +150,5 @@ def test_naive_bayes_loses_next_to_nothing() -> None:
 def test_twenty_populations_confirm_the_scale() -> None:
     assert recovered(range(100, 300)) >= 0.97
     assert BOOSTING.local(range(100, 120)) >= 0.99
-    assert TREE.local(range(100, 120)) >= 0.91
+    assert TREE.local(range(100, 120)) >= 0.93
     assert BAYES.local(range(100, 120)) >= 0.7712

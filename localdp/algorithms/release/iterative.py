@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
+from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.definition import Learner, Measures, measures_of_errors
 from localdp.algorithms.release.curators import (
@@ -47,7 +48,7 @@ from localdp.mechanisms.noisy_maximum import NoisyMaximum
 from localdp.oracles.definition import Cost, StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.models import ModelName
-from localdp.oracles.plans import Plan, PlannedQuery
+from localdp.oracles.plans import Plan, PlannedQuery, Resizing
 from localdp.queries.asked import MOST_QUERIES_IN_A_ROUND
 from localdp.randomness.source import Floats, RandomSource
 
@@ -229,8 +230,10 @@ class IterativeConstruction(Learner):
         self._rounds()
         universe, rows = self._table(curator.schema)
         budget = IterationBudget(curator.epsilon, self._most(rows), curator.delta)
-        self.plan_ = self._curator_plan(curator, budget, len(rows))
+        plan = self._curator_plan(curator.people, budget, len(rows))
+        self.plan_ = replace(plan, resizing=self._resizing(curator, rows))
         self._require_signal(self.alpha, 8 * self.plan_.rows[0].standard_error, "an alpha")
+        self.plan_ = plan
         side = curator.begin(universe, self.queries, budget, self.distinguisher)
         self._finish(universe, rows, construct(side, rows, self.update, self.alpha, budget.rounds))
         self.cost_ = Cost(budget.rounds, 2 * budget.rounds, curator.epsilon, curator.epsilon)
@@ -260,20 +263,29 @@ class IterativeConstruction(Learner):
         self.distribution_ = Distribution(universe, self.update.distribution(result.state))
         self.updates_, self.converged_ = result.updates, result.converged
 
-    def _curator_plan(self, curator: SelectingCurator, budget: IterationBudget, candidates: int) -> Plan:
+    def _resizing(self, curator: SelectingCurator, rows: Floats) -> Resizing:
+        """The same construction with other people and another epsilon."""
+
+        def planned(people: int, times: float) -> Plan:
+            epsilon = Epsilon.requested(f"{times * float(curator.epsilon):.9f}")
+            return self._curator_plan(
+                people, IterationBudget(epsilon, self._most(rows), curator.delta), len(rows)
+            )
+
+        return Resizing(curator.epsilon, planned)
+
+    def _curator_plan(self, people: int, budget: IterationBudget, candidates: int) -> Plan:
         """What Theorem 5.4 has for the errors of a selection and a measurement, in all rounds at once."""
         failure, each = self.failure / (2 * budget.rounds), budget.each
         missed, named = NoisyMaximum.within(each, 1).shortfall(candidates, failure), "NoisyMaximum"
         if self.distinguisher is not None:
             missed = self.distinguisher.error(candidates, 1, each, failure)
             named = type(self.distinguisher).__name__
-        selected = missed / curator.people
-        measured = math.log(1 / failure) / float(each) / curator.people
+        measured = math.log(1 / failure) / float(each)
         how = f"{named} and noise at epsilon {each} each, {budget.rounds} times"
-        row = PlannedQuery(
-            "the furthest query", 1, how, curator.people, max(selected, measured), certain=True
-        )
-        return Plan("curator", (row,), curator.people, curator.epsilon)
+        error = max(missed, measured) / people
+        row = PlannedQuery("the furthest query", 1, how, people, error, certain=True)
+        return Plan("curator", (row,), people, budget.epsilon)
 
     def measures(self, truth: Self, records: Records) -> Measures:
         """The errors of what is released."""

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from localdp.algorithms.learners.conjunction import ConjunctionLearner
+from localdp.algorithms.learners.conjunction import ROUNDS, ConjunctionLearner
 from localdp.domains import BitDomain, RealDomain, Records, Schema
 from localdp.errors import InvalidParameter, SignalTooWeak
 from localdp.oracles.adversarial import STRATEGIES, AdversarialOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.recording import CountingOracle
-from tests.support.bit_tables import all_rows, bit_records
+from tests.support.bit_tables import all_rows, bit_records, local_oracle, random_rows
 
 ROWS = all_rows(8)
 POSITIVE = ROWS[:, 1] & ROWS[:, 4] & ROWS[:, 6]
@@ -20,7 +20,7 @@ JUST_WITHIN, JUST_BEYOND = 0.03124, 0.0313  # half of the least violation, which
 
 def test_the_conjunction_is_found_from_exact_answers_in_one_round() -> None:
     oracle = CountingOracle(ExactOracle(PEOPLE))
-    learner = ConjunctionLearner("y").fit(oracle)
+    learner = ConjunctionLearner("y", violation=1 / 16).fit(oracle)
     assert learner.literals_ == ("x1", "x4", "x6")
     assert learner.violations_["x0"] == 1 / 16
     assert np.array_equal(learner.predict(ROWS), POSITIVE)
@@ -33,14 +33,62 @@ def test_negated_literals_are_found_from_as_many_queries() -> None:
     learner = ConjunctionLearner("y", negations=True).fit(oracle)
     assert learner.literals_ == ("x1", "not x4", "x6")
     assert np.array_equal(learner.predict_proba(ROWS)[:, 1] == 1.0, MIXED)
-    assert oracle.counts.queries == 8
+    assert oracle.counts.queries == 1 + 8 + 8  # how often the target holds, and each bit, and each fails
+
+
+def test_the_violation_that_matters_is_measured_first() -> None:
+    learner = ConjunctionLearner("y").fit(ExactOracle(PEOPLE))
+    assert learner.literals_ == ("x1", "x4", "x6")
+    assert set(learner.thresholds_.values()) == {1 / 32}
+    rare = bit_records(ROWS, ROWS[:, :6].sum(axis=1) == 6)  # a fourth of what 1/16 would have missed
+    assert ConjunctionLearner("y").fit(ExactOracle(rare)).literals_ == tuple(
+        f"x{place}" for place in range(6)
+    )
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_answers_within_a_sixth_of_the_positives_are_enough_for_it(strategy: str) -> None:
+    told = AdversarialOracle(PEOPLE, 0.0208, strategy)
+    assert ConjunctionLearner("y").fit(told).literals_ == ("x1", "x4", "x6")
+
+
+@pytest.mark.parametrize("strategy", ["up", "down"])
+def test_it_is_refused_where_the_measured_violation_would_drown(strategy: str) -> None:
+    oracle = CountingOracle(AdversarialOracle(PEOPLE, 0.06, strategy))
+    with pytest.raises(SignalTooWeak):
+        ConjunctionLearner("y").fit(oracle)
+    assert oracle.counts.rounds == 2  # the scale, and nothing else
+    with pytest.raises(SignalTooWeak):
+        ConjunctionLearner("y").fit(CountingOracle(AdversarialOracle(PEOPLE, 0.125, strategy)))
+
+
+def test_a_literal_that_stays_in_doubt_is_mostly_not_guessed() -> None:
+    """x0 fails for half as many positives as a bit that says nothing would: it is neither in the target nor outside."""
+    rows, refused = all_rows(6, times=800), 0
+    labels = rows[:, 1] & (rows[:, 0] | (np.arange(len(rows)) % 3 == 0))
+    for seed in range(6):
+        try:
+            ConjunctionLearner("y").fit(local_oracle(bit_records(rows, labels), seed))
+        except SignalTooWeak as refusal:
+            refused += "whether x0 belongs" in str(refusal)
+    assert refused >= 2
+
+
+def test_only_literals_in_doubt_are_asked_about_again() -> None:
+    rows = random_rows(60_000, 6, 1)
+    oracle = CountingOracle(local_oracle(bit_records(rows, rows[:, 2]), 1))
+    assert ConjunctionLearner("y").fit(oracle).literals_ == ("x2",)
+    assert oracle.counts.rounds_announced[-1] == ROUNDS
+    assert oracle.counts.rounds < ROUNDS
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_any_answers_within_half_a_violation_are_enough(strategy: str) -> None:
-    learner = ConjunctionLearner("y").fit(AdversarialOracle(PEOPLE, JUST_WITHIN, strategy))
+    learner = ConjunctionLearner("y", violation=1 / 16).fit(
+        AdversarialOracle(PEOPLE, JUST_WITHIN, strategy)
+    )
     assert learner.literals_ == ("x1", "x4", "x6")
-    mixed = ConjunctionLearner("y", negations=True)
+    mixed = ConjunctionLearner("y", negations=True, violation=1 / 16)
     assert mixed.fit(AdversarialOracle(MIXED_PEOPLE, JUST_WITHIN, strategy)).literals_ == (
         "x1",
         "not x4",
@@ -52,9 +100,9 @@ def test_any_answers_within_half_a_violation_are_enough(strategy: str) -> None:
 def test_answers_beyond_half_a_violation_are_not_enough_and_are_refused(strategy: str) -> None:
     oracle = CountingOracle(AdversarialOracle(PEOPLE, JUST_BEYOND, strategy))
     with pytest.raises(SignalTooWeak):
-        ConjunctionLearner("y").fit(oracle)
+        ConjunctionLearner("y", violation=1 / 16).fit(oracle)
     assert oracle.counts.rounds == 0
-    misled = ConjunctionLearner("y", check_signal=False).fit(oracle)
+    misled = ConjunctionLearner("y", violation=1 / 16, check_signal=False).fit(oracle)
     assert misled.literals_ != ("x1", "x4", "x6")
 
 

@@ -12,7 +12,10 @@ from localdp.algorithms.learners.splits import (
     best_split,
     candidate_splits,
     consistent,
+    contenders,
+    expected_gain,
     information,
+    judged,
     weighted_mean,
 )
 from localdp.domains import BitDomain, CategoryDomain, RealDomain, Schema
@@ -50,14 +53,18 @@ def test_gains_move_by_no_more_than_the_claim_and_not_by_nothing(tolerance: floa
     assert 0.1 * eta(8 * tolerance) < worst <= 9 * eta(8 * tolerance)
 
 
-def test_the_noise_of_a_gain_is_what_one_standard_deviation_makes() -> None:
-    variance, mass = 1e-8, 0.5
-    rng = np.random.default_rng(2)
-    even = np.full((2, 2), mass / 4)
-    gains = [information(even + rng.normal(0, variance**0.5, (2, 2))) for _ in range(4000)]
-    (found,) = candidate_splits(BIT, even, variance)
-    # The mean of a squared normal variable is 1, its standard error here sqrt(2 / 4000) = 0.022.
-    assert np.mean(gains) / found.noise == pytest.approx(1, abs=0.1)
+@pytest.mark.parametrize("rows", [(0.5, 0.5), (0.9, 0.1), (0.6, 0.3, 0.1)])
+@pytest.mark.parametrize("columns", [(0.5, 0.5), (0.95, 0.05), (0.4, 0.4, 0.2)])
+def test_the_noise_of_a_gain_is_what_noise_alone_gains(
+    rows: tuple[float, ...], columns: tuple[float, ...]
+) -> None:
+    """4,000 gains, of rows that say nothing: with one degree of freedom their mean is good to sqrt(2 / 4000) = 2.2 %."""
+    variances, mass, rng = np.linspace(1e-9, 2e-9, len(rows)), 0.5, np.random.default_rng(2)
+    cells = mass * np.outer(rows, columns)
+    gains = [
+        information(cells + rng.normal(0, np.sqrt(variances)[:, None], cells.shape)) for _ in range(4000)
+    ]
+    assert np.mean(gains) / expected_gain(cells, variances.tolist()) == pytest.approx(1, abs=0.1)
 
 
 def test_a_category_splits_into_all_of_its_labels() -> None:
@@ -73,7 +80,7 @@ def test_a_number_splits_below_and_above_each_edge() -> None:
     assert [each.conditions for each in splits][1] == ("r <= 0.5", "r > 0.5")
     assert splits[0].classes.tolist() == [[0, 1], [12, 15]]
     assert splits[0].variance == (1.0, 3.0)
-    assert splits[0].noise == pytest.approx(3 * 4 / (2 * 28))
+    assert splits[0].noise == expected_gain(splits[0].classes, (1.0, 3.0))
 
 
 def split(gain: float, noise: float, masses: tuple[float, ...] = (0.5, 0.5)) -> Branching:
@@ -104,6 +111,22 @@ def test_of_two_splits_the_noisier_one_has_to_gain_more() -> None:
     assert best_split([noisy, quiet], 1.0) is quiet
     assert best_split([noisy, split(0.02, 0.01)], 1.0) is noisy
     assert best_split([split(0.0, 0.0)], 1.0) is None
+
+
+def test_features_contend_while_they_may_be_better_by_what_matters() -> None:
+    best = split(0.25, 0.0001)  # an effect of 0.5, known up to 0.01
+    assert contenders(best, [[best], [split(0.01, 0.0001)]]) == []
+    assert contenders(best, [[best], [split(0.24, 0.01)]]) == [0, 1]
+    assert contenders(best, [[best], [split(0.24, 0.0001)]]) == []  # better by next to nothing at most
+    assert contenders(None, [[split(0.01, 0.1)], [], [split(0.0, 0.1)]]) == [0, 2]
+    assert contenders(None, [[split(0.0, 0.0)]]) == []  # without noise there is nothing more to see
+
+
+def test_a_leaf_of_one_class_is_not_worth_asking_about() -> None:
+    pure, mixed = np.array([[0.25, 0.0], [0.25, 0.0]]), np.full((2, 2), 0.125)
+    verdicts = [judged([BIT], [table], [1e-4], (np.zeros(2), np.inf), 1.0) for table in (pure, mixed)]
+    assert [verdict.contenders for verdict in verdicts] == [(), (0,)]
+    assert verdicts[0].variance == pytest.approx(2e-4)
 
 
 def test_what_the_path_has_decided_is_not_asked_again() -> None:

@@ -162,7 +162,7 @@ def test_nothing_is_selected_where_mistakes_would_drown() -> None:
 
 def test_a_curator_is_not_started_where_the_theorem_promises_nothing() -> None:
     curator = SelectingCurator(PEOPLE, 1.0, SeededSource(5))
-    with pytest.raises(SignalTooWeak):
+    with pytest.raises(SignalTooWeak, match=r"needs [\d,]+ people"):
         IterativeConstruction(QUERIES, alpha=0.05).fit_curator(curator)
     assert curator.claim.epsilon == Epsilon(0)
 
