@@ -2,7 +2,8 @@
 
 Data are new for each seed.  X is standard normal, or X = Z A with A = Q diag(1.5 to 0.3, geometric) Q' and Q a random
 rotation; bounds are 5 on either side.  Labels are the side of a random plane; the target of a regression has an R**2 of
-0.909 without privacy, within bounds of 1 on either side.
+0.909 without privacy, within bounds of 1 on either side.  Four clusters are at corners of a cube of side 1, moved by up to
+0.1, or anywhere in a cube of side 2, with a spread of 0.15.  Every fit keeps an account of what people spend.
 
 By day one seed of each, against a floor that is 0.04 lower; at night the mean of 20 seeds against the figure itself.  Twins
 that must be caught: a scale that is left at the bounds, and a spend that is larger than epsilon.
@@ -18,7 +19,9 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.definition import Learner
+from localdp.algorithms.learners.grid_clusters import squared_distances
 from localdp.algorithms.learners.halfspace import HalfspaceLearner
+from localdp.algorithms.learners.k_means import KMeans
 from localdp.algorithms.learners.linear_regression import LinearRegression
 from localdp.algorithms.learners.logistic import LogisticRegression
 from localdp.algorithms.learners.pca import PCA
@@ -93,6 +96,22 @@ def component(kind: str, seed: int, model: ModelName = "local") -> float:
     return float(learner.components_[0] @ turned[:, 0]) ** 2
 
 
+def clusters(kind: str, seed: int, model: ModelName = "local") -> float:
+    """The cost of four clusters, in units of that at the true centres."""
+    draws = np.random.default_rng(seed)
+    if kind == "corners":
+        corners = 0.5 - draws.permutation(2**DIMENSION)[:4, None] // 2 ** np.arange(DIMENSION) % 2
+        centres = corners + draws.uniform(-0.1, 0.1, corners.shape)
+    else:
+        centres = draws.uniform(-1, 1, (4, DIMENSION))
+    table = centres[draws.integers(0, 4, PEOPLE)] + draws.normal(0, 0.15, (PEOPLE, DIMENSION))
+    table = np.clip(table, -1, 1)
+    schema = Schema({name: RealDomain(-1.0, 1.0) for name in NAMES})
+    records = Records.from_columns(schema, {name: table[:, place] for place, name in enumerate(NAMES)})
+    cost = -fitted(KMeans(4), records, model).score(table)
+    return cost / float(squared_distances(table, centres).min(axis=1).mean())
+
+
 Result = Callable[..., float]
 FIGURES: list[tuple[Result, str, float]] = [
     (logistic, "isotropic", 0.95),
@@ -125,6 +144,18 @@ def test_one_seed_is_near_the_figure(learned: Result, kind: str, least: float) -
 @pytest.mark.parametrize(("learned", "kind", "least"), [CURATED[1], CURATED[3]])
 def test_a_curator_is_within_a_point_of_no_privacy(learned: Result, kind: str, least: float) -> None:
     assert learned(kind, 0, "curator") >= least - 0.003  # one seed
+
+
+def test_clusters_in_ten_dimensions_cost_little_more_than_the_best() -> None:
+    assert clusters("corners", 0) <= 1.2 + 5 * BY_DAY
+
+
+@pytest.mark.nightly
+def test_the_mean_cost_of_clusters_is_the_figure() -> None:
+    assert np.mean([clusters("corners", seed) for seed in range(SEEDS)]) <= 1.2
+    assert np.mean([clusters("uniform", seed) for seed in range(SEEDS)]) <= 1.5
+    assert np.mean([clusters("corners", seed, "curator") for seed in range(3)]) <= 1.01
+    assert clusters("corners", 0, "shared") <= 1.02
 
 
 @pytest.mark.nightly
