@@ -4,10 +4,11 @@ With noise, in any trust model: mean and spread of the target, and centre and sc
 part of the people (`learned_scale`), the linear form by one direction of each person (`descent`), and the constant is
 corrected by the mean of the residuals where that is more than noise explains.  Nothing has to be set.
 
-Without noise, or with `rounds=1` where every collection is dear, one vector query: the second moments of (a u, b, g t), with
-u the features in public units, 1 the constant and t the target brought to [-1, 1]; a**2 + b**2 + g**2 = 1, so that nobody
-with |u| <= 1 is shortened.  They contain the normal equations, E[u u'], E[u], E[t u], E[t], which `noisy_moments` solves with
-the noise in mind.  In the local model that is not enough: the error of E[t u] does not shrink with what is unexplained.
+Without noise, or with `rounds=1` where every collection is dear, one vector query: the second moments of (a u, b, g t),
+with u the features in public units, 1 the constant and t the target brought to [-1, 1]; a**2 + b**2 + g**2 = 1, so that
+nobody with |u| <= 1 is shortened.  They contain the normal equations, E[u u'], E[u], E[t u], E[t], which `noisy_moments`
+solves with the noise in mind.  In the local model that is not enough: the error of E[t u] does not shrink with what is
+unexplained.
 
 Claims.  With answers without error, and nobody shortened, one round is ordinary least squares.  With three features that
 fill the ball and every entry off by at most 0.003, R**2 is at most 0.01 below that of least squares.
