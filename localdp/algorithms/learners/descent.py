@@ -11,6 +11,10 @@ Where t is shifted by up to B from step to step, evenly, the loss is smooth: its
 that of least squares within B.  For labels, -1 and 1, a margin is then about the mean of uncertain labels, and not the
 label of the majority.
 
+Where noise is so small that one round tells the second moments E[u u' / |u|**2], as with a curator or shares of many
+people, steps are multiplied with their inverse, and a quarter of the rounds is enough.  Fewer rounds are better there: each
+has its part of epsilon, so the average of T steps has a noise of order sqrt(T).
+
 For t = -1 and 1, and features of an elliptical law, the direction of w is that of least squares (Li and Duan 1989).  For a
 number the form is its conditional median: that of the mean where residuals are symmetric; `LinearRegression` corrects the
 constant where they are not.
@@ -27,6 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from localdp.algorithms.learners.noisy_moments import symmetric, wigner
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
 from localdp.algorithms.texts import decimal
 from localdp.errors import TooFewReports
@@ -37,9 +42,16 @@ from localdp.randomness.source import Floats
 # All rounds of a learner: as many as leave a step's noise no longer than a direction.
 ROUNDS = (100, 50, 25, 12)
 _FEATURES, _CONSTANT = map(factor_of, (0.9, 0.1))  # of the squared length of a vector, at the learned scale
-_SMALLEST, _LARGEST = 2.0, 5.0  # size of the first step, for a target of spread 1
-_NOISE = 0.5  # that a first step may have, if it is not a smallest one
+_LARGEST = (
+    12.0  # size of the first step: the last one is then no larger than the curvature of any vectors allows
+)
+_NOISE = 0.25  # of a direction: where it has less, steps are larger in proportion
 _SLOWER = 4.0  # the last step is 1 / (1 + this) of the first
+CONDITIONED, _LEAST_CONDITIONED = 25, 8  # rounds where the second moments are known
+_MOST_CONDITIONED = 128  # entries: they have as many second moments as half of the square of this
+_CLEAR = 0.5  # error of the second moments that may be, in units of their mean eigenvalue
+_LEAST_VALUE = 0.02  # in the same units: smaller eigenvalues are raised
+_FULL_STEP = 1.25  # times the inverse of the second moments of directions
 _AVERAGED = 0.5  # of the steps
 _GOLDEN = (math.sqrt(5) - 1) / 2  # multiples of it fill an interval evenly
 _NEGLIGIBLE = 1e-4  # error of a direction
@@ -58,6 +70,7 @@ class Descent:
     target: str  # a linear form whose values are about 1 apart
     constant: bool = True
     shifts: float = 0.0  # largest shift of the target, from step to step
+    smallest: float = 2.0  # size of the first step, for a target of spread 1, however large the noise is
 
     @property
     def entries(self) -> list[str]:
@@ -75,25 +88,51 @@ class Descent:
 
     def query(self, weights: Floats, step: int = 0) -> str:
         """One person's direction at these weights; the target is shifted by another public number in every step."""
-        shift = self.shifts * (2 * ((step * _GOLDEN) % 1) - 1)
-        target = f"{self.target} - {decimal(shift)}" if self.shifts else self.target
+        target = f"{self.target} - {decimal(self.shifts * _shift(step))}" if self.shifts else self.target
         return f"signed({self.margin(weights)} <= {target}, {called('sphere', self.entries)})"
 
     def plan(self, oracle: StatisticalQueryOracle) -> Plan:
         """Of one step."""
         return oracle.plan([self.query(np.zeros(len(self.entries)))])
 
-    def descended(self, oracle: StatisticalQueryOracle, steps: int, first: float | None = None) -> Floats:
-        """The weights after so many steps, on average over the last of them; `first` is the size of the first one."""
+    def descended(self, oracle: StatisticalQueryOracle, rounds: int) -> Floats:
+        """The weights after so many rounds, on average over the last of them."""
+        if rounds > _LEAST_CONDITIONED and self.is_conditioned(oracle):
+            return self._stepped(oracle, rounds - 1, _FULL_STEP * self._condition(oracle))
         noise = self.plan(oracle).vector_error
-        size = first or min(max(_SMALLEST, _NOISE / max(noise, 1e-9)), _LARGEST)
+        size = min(self.smallest * max(_NOISE / max(noise, 1e-9), 1.0), _LARGEST)
+        return self._stepped(oracle, rounds, size * np.eye(len(self.entries)))
+
+    @property
+    def moments_query(self) -> str:
+        """The second moments of directions: how steps should be turned and stretched."""
+        return called("moments", [called("sphere", self.entries)])
+
+    def is_conditioned(self, oracle: StatisticalQueryOracle) -> bool:
+        """Whether one round of this oracle tells the second moments of directions well enough to divide by them."""
+        if len(self.entries) > _MOST_CONDITIONED:
+            return False
+        return self._error_of_moments(oracle.plan([self.moments_query])) <= _CLEAR / len(self.entries)
+
+    def _error_of_moments(self, plan: Plan) -> float:
+        """Of the largest eigenvalue."""
+        return wigner(plan.rows[0].standard_error, len(self.entries))
+
+    def _condition(self, oracle: StatisticalQueryOracle) -> Floats:
+        """The inverse of the second moments of directions, with small eigenvalues raised."""
+        error, size = self._error_of_moments(oracle.plan([self.moments_query])), len(self.entries)
+        answer = oracle.answer_vectors([self.moments_query])[0]
+        values, axes = np.linalg.eigh(symmetric(answer.values, size))
+        inverse: Floats = (axes / np.maximum(values, max(error, _LEAST_VALUE / size))) @ axes.T
+        return inverse
+
+    def _stepped(self, oracle: StatisticalQueryOracle, steps: int, first: Floats) -> Floats:
         weights, kept = np.zeros(len(self.entries)), []
         for step in range(steps):
             answer = oracle.answer_vectors([self.query(weights, step)])[0]
-            weights = weights + size / (1 + _SLOWER * step / steps) * answer.values
+            weights = weights + first @ answer.values / (1 + _SLOWER * step / steps)
             kept.append(weights)
-        averaged: Floats = np.mean(kept[-math.ceil(_AVERAGED * steps) :], axis=0)
-        return averaged
+        return _late_average(kept)
 
     def in_columns(self, weights: Floats) -> tuple[Floats, float]:
         """Coefficients and intercept of the form in the columns themselves."""
@@ -102,9 +141,25 @@ class Descent:
         return self.scaling.in_columns(_FEATURES * weights[:-1], _CONSTANT * float(weights[-1]))
 
 
+def _late_average(kept: list[Floats]) -> Floats:
+    """The mean of the last ones, in whole pairs."""
+    whole = kept[: len(kept) // 2 * 2] or kept
+    averaged: Floats = np.mean(whole[-2 * math.ceil(_AVERAGED * len(whole) / 2) :], axis=0)
+    return averaged
+
+
+def _shift(step: int) -> float:
+    """Evenly spread over [-1, 1]; the steps of a pair have opposite ones, so that no side is favoured for long."""
+    pair = step // 2
+    size = (pair * _GOLDEN) % 1
+    return size if (step + pair) % 2 == 0 else -size
+
+
 def rounds_for(oracle: StatisticalQueryOracle, descent: Descent) -> int:
     """Among how many rounds people are divided: as many as leave enough of them for each, and little enough noise."""
     queries = [descent.query(np.zeros(len(descent.entries)))]
+    if divided_plan(oracle, CONDITIONED, queries) and descent.is_conditioned(oracle.in_rounds(CONDITIONED)):
+        return CONDITIONED
     for rounds in ROUNDS:
         plan = divided_plan(oracle, rounds, queries)
         if plan is not None and plan.vector_error <= 1.0:

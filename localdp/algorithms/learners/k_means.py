@@ -1,30 +1,29 @@
-"""k-means by a histogram on a public grid, and Lloyd's steps where noise is small (Blum, Dwork, McSherry and Nissim 2005).
+"""k-means by a histogram over the axes that matter, and centres that then move (Blum, Dwork, McSherry and Nissim 2005).
 
-With u the features in one public unit, centred, |u| <= 1:
+1. Centre and scale of the features are learned of a part of the people (`learned_scale`), then the axes along which they
+   differ most, k - 1 of them and at most four (`cluster_space`).
+2. In which cell of a grid over these axes a person is: the frequencies, projected on the simplex, are clustered without
+   asking anybody (`grid_clusters`).
+3. Centres move to where their people are (`cluster_moves`).  Across the axes nothing distinguishes the clusters, so one
+   vector query serves all of them, in units of the spread within a cluster.  Along the axes each cluster has a query of its
+   own, around its own centre, in the same small unit.  A centre moves by what is not explained by noise.
 
-1. Up to three features: a grid over the box of the schema.  More: one round of second moments first, and the grid is laid
-   over the first two principal axes, three standard deviations to each side, as conditions on linear forms.
-2. One round asks in which cell a person is.  The frequencies, projected on the simplex, are clustered without asking
-   anybody (`grid_clusters`); centres along principal axes are brought back into the space of the features.
-3. Further rounds, where the plan finds them good enough: Lloyd's steps, `at(nearest(u, centres), ball(b, a u))`, for every
-   cluster its mass and its sum in one vector.  A centre moves by what is not explained by noise.
+Without noise, step 3 goes along all features, in units in which nobody is shortened: these are Lloyd's steps.
 
-**Deviation** from T rounds of step 3 alone: a cell is one-hot, so its frequencies are less noisy than a vector, and one
-round of all people places centres better than five rounds of a fifth of them each.  At k = 4, d = 2, n = 1e5, epsilon = 1
-in the local model the cost is below 0.055 against 0.085, where 0.045 is the least possible.  `rounds=None` takes 8 of
-Lloyd's steps only if noise moves no centre of an average cluster by more than 0.02.
+**Deviation** from Lloyd's steps in units of all people: noise is in proportion to the unit, and the spread within a cluster
+is several times smaller.  At k = 4, d = 10, n = 1e5, epsilon = 1 in the local model the cost is 1.15 times that of the true
+centres, where a grid over two axes and the bounds had 4.15.
 
 Claims.  With answers without error the last steps are Lloyd's.  With every frequency of c cells off by at most tau, the
 projected frequencies are off by at most c tau in all, so the cost of any centres, measured on the histogram, is off by at
 most 4 c tau in units of u.
-Checked in tests/unit/algorithms/learners/test_k_means.py; the numbers in tests/statistical/test_learners_b.py.
+Checked in tests/unit/algorithms/learners/test_k_means.py; the numbers in tests/statistical/test_defaults.py.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Self, cast
 
 import numpy as np
@@ -32,13 +31,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.definition import features_of
+from localdp.algorithms.learners.cluster_moves import Moves
+from localdp.algorithms.learners.cluster_space import MOST_AXES, ClusterSpace, Grid, direction_query
+from localdp.algorithms.learners.descent import divided_plan, error_after, is_noiseless, part_of
 from localdp.algorithms.learners.grid_clusters import clustered, squared_distances
-from localdp.algorithms.learners.pca import covariance_of, moments_query, principal_axes
-from localdp.algorithms.learners.scaling import Scaling, bounds_of, called, factor_of
+from localdp.algorithms.learners.learned_scale import LEAST_ROUNDS as SCALE_ROUNDS
+from localdp.algorithms.learners.learned_scale import learned
+from localdp.algorithms.learners.noisy_moments import wigner
+from localdp.algorithms.learners.scaling import Scaling, bounds_of
 from localdp.algorithms.learners.transformer import Transformer
 from localdp.algorithms.scikit_learn import Nature
 from localdp.algorithms.tables import Features
-from localdp.algorithms.texts import decimal, point
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.estimation.consistency import norm_sub
@@ -47,43 +50,24 @@ from localdp.oracles.models import ModelName
 from localdp.randomizers.definition import Floats
 
 MOST_CLUSTERS = 64
-MOST_ROUNDS = 64
-_MOST_GRID_FEATURES = 3
-_AXES = 2
-_REACH = 3.0  # of the grid along a principal axis, in standard deviations
+MOST_ROUNDS = 1024
+ROUNDS, LEAST_ROUNDS = 30, 12
+_MOST_GRID_FEATURES = 3  # of a grid over the bounds
+_SIZE, _AXES, _GRID, _ACROSS = (
+    7,
+    24,
+    27,
+    14,
+)  # percent of the rounds; the scale takes three, and moves along axes the rest
 _LARGEST_GRID = 16  # intervals of an axis
 _MOST_CELLS = 512  # their clustering takes the square of this
 _SMALLEST_GRID = 4
-_CELL_NOISE = 0.06  # root of the sum of the squared errors of all cells that a finer grid may have
-_LLOYD_STEPS = 8
-_STEADY = 0.02  # how far noise may move a centre in one of them
-_MASS, _PLACE = map(factor_of, (0.25, 0.75))  # b and a of Lloyd's steps
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Grid:
-    """Cells over some axes of the features' space: the axes as rows, where the origin is, the edges of each axis."""
-
-    axes: Floats
-    origin: Floats
-    edges: Floats  # one row per axis, both ends included
-
-    @property
-    def middles(self) -> Floats:
-        """The middle of every cell, in the space of the features, in the order of the query's numbers."""
-        along = (self.edges[:, :-1] + self.edges[:, 1:]) / 2
-        lattice = np.stack(np.meshgrid(*along, indexing="ij"), axis=-1).reshape(-1, len(self.axes))
-        middles: Floats = self.origin + lattice @ self.axes
-        return middles
-
-    def query(self, scaling: Scaling) -> str:
-        """In which cell a person is; the outer ones are open."""
-        parts = []
-        for axis, edges in zip(self.axes, self.edges, strict=True):
-            used = [term for term, weight in zip(scaling.terms(axis), axis, strict=True) if weight]
-            form, shift = " + ".join(used), float(axis @ self.origin)
-            parts.append(called("which", [f"{form} <= {decimal(shift + edge)}" for edge in edges[1:-1]]))
-        return called("cells", parts)
+_CELL_NOISE = 0.08  # root of the sum of the squared errors of all cells that a finer grid may have
+_TURNED_NOISE = 0.14  # the same, of a grid over found axes: the moves after it correct more
+_UNIT = 1.5  # of a move, in root mean squares of what is within a cluster
+_WHOLE = 2.0  # of a move that shortens nobody: u differ by no more
+_STEADY = 0.1  # noise of a move by one round, in its unit, below which every round moves the centres
+_LEAST_MASS = 0.4  # of that of an average cluster
 
 
 class KMeans(Transformer):
@@ -96,11 +80,10 @@ class KMeans(Transformer):
     features : list of str, optional
         The columns to learn from. Default: all bits and numbers.
     rounds : int, optional
-        How often people are asked: once for a grid, once before it if there are more than three features, then once for
-        each of Lloyd's steps. Default: with 8 of these steps where the noise allows them, otherwise without.
+        How often people are asked, at least 12 times. Default: 30 times. With up to three features, 1 asks for a grid over
+        the bounds alone.
     radius : float, optional
-        How long a vector of features, from the middle of their ranges, may be without being shortened. A good one is about
-        the typical length. Default: nobody is shortened.
+        About how long a vector of features is, from the middle of their ranges: their scale. Default: it is learned.
     check_signal : bool, default=True
         Refuse, before anybody is asked, if what is looked for would drown in the noise. False asks all the same.
     epsilon : float, optional
@@ -173,91 +156,106 @@ class KMeans(Transformer):
     def _rounds(self) -> int:
         if not 1 <= self.n_clusters <= MOST_CLUSTERS:
             raise InvalidParameter(f"there are 1 to {MOST_CLUSTERS} clusters to find")
-        if self.rounds is not None and not 1 <= self.rounds <= MOST_ROUNDS:
-            raise InvalidParameter(f"k-means has 1 to {MOST_ROUNDS} rounds")
-        return self.rounds or 1
+        if self.rounds is not None and self.rounds != 1 and not LEAST_ROUNDS <= self.rounds <= MOST_ROUNDS:
+            raise InvalidParameter(f"k-means has 1 round, or {LEAST_ROUNDS} to {MOST_ROUNDS} rounds")
+        return self.rounds or ROUNDS
 
     def _announced(self, oracle: StatisticalQueryOracle) -> int:
-        given = self._rounds()
-        self._prepare(oracle.schema)
-        least = 1 if self._has_plain_grid else 2
-        if self.rounds is None:
-            self.rounds_ = least + (_LLOYD_STEPS if self._is_steady(oracle, least + _LLOYD_STEPS) else 0)
-        elif given < least:
-            raise InvalidParameter(
-                "more than three features take two rounds: one for the axes, one for the grid"
-            )
-        else:
-            self.rounds_ = given
+        self.rounds_ = self._rounds()
+        self.features_ = features_of(oracle.schema, self.features, None)
+        self._units = Scaling.common(oracle.schema, self.features_, None)
+        few = len(self.features_) <= _MOST_GRID_FEATURES
+        if self.rounds_ == 1 and not few:
+            raise InvalidParameter(f"more than three features take at least {LEAST_ROUNDS} rounds")
+        if self.rounds is None and few and not self._is_divisible(oracle):
+            self.rounds_ = 1
         return self.rounds_
 
-    def _prepare(self, schema: Schema) -> None:
-        """Set the features and the public units, from the schema."""
-        self.features_ = features_of(schema, self.features, None)
-        self._scaling = Scaling.common(schema, self.features_, self.radius)
-        lows, highs = bounds_of(schema, self.features_)
-        self._halves = (highs - lows) / 2 / self._scaling.widths
-
-    @property
-    def _has_plain_grid(self) -> bool:
-        return len(self.features_) <= _MOST_GRID_FEATURES
-
-    def _is_steady(self, oracle: StatisticalQueryOracle, rounds: int) -> bool:
-        centres = np.zeros((self.n_clusters, len(self.features_)))
-        plan = oracle.in_rounds(rounds).plan([self._lloyd_query(centres)])
-        return self.n_clusters * plan.rows[0].standard_error / _PLACE <= _STEADY
+    def _is_divisible(self, oracle: StatisticalQueryOracle) -> bool:
+        return (
+            divided_plan(oracle, self.rounds_, [direction_query(self._units)] * self.n_clusters) is not None
+        )
 
     def _learn(self, oracle: StatisticalQueryOracle) -> None:
-        grid = self._plain_grid(oracle) if self._has_plain_grid else self._principal_grid(oracle)
-        query = grid.query(self._scaling)
-        if self._has_plain_grid:
-            self.plan_ = oracle.plan([query])
-            error = self.plan_.vector_error
-            self._require_signal(1 / math.sqrt(self.n_clusters), error, "a histogram of clusters")
-        frequencies = norm_sub(oracle.answer_vectors([query])[0].values)
-        centres = clustered(grid.middles, frequencies, self.n_clusters)
-        for _ in range(self.rounds_ - (1 if self._has_plain_grid else 2)):
-            centres = self._moved(oracle, centres)
-        self.cluster_centers_ = self._scaling.centres + centres * self._scaling.widths
+        if self.rounds_ == 1:
+            centres, _, _ = self._on_grid(oracle, self._bounded(oracle.schema), 1)
+        else:
+            centres = self._learn_in_rounds(oracle)
+        self.cluster_centers_ = self._units.centres + centres * self._units.widths
 
-    def _plain_grid(self, oracle: StatisticalQueryOracle) -> _Grid:
+    def _bounded(self, schema: Schema) -> ClusterSpace:
+        """The features within their bounds."""
         size = len(self.features_)
-        return self._finest(oracle, np.eye(size), np.zeros(size), self._halves)
+        lows, highs = bounds_of(schema, self.features_)
+        return ClusterSpace(np.zeros(size), np.eye(size), (highs - lows) / 4 * self._units.slopes, 0.0)
 
-    def _principal_grid(self, oracle: StatisticalQueryOracle) -> _Grid:
-        """One round: the axes along which people differ most."""
-        query = moments_query(self._scaling, centred=False)
-        self.plan_ = oracle.plan([query])
-        self._require_signal(1.0, self.plan_.vector_error, "a covariance")
-        means, covariance = covariance_of(oracle.answer_vectors([query])[0], centred=False)
-        values, axes = principal_axes(covariance)
-        spreads = np.sqrt(np.maximum(values[:_AXES], 1e-6))
-        return self._finest(oracle, axes[:_AXES], means, _REACH * spreads)
+    def _learn_in_rounds(self, oracle: StatisticalQueryOracle) -> Floats:
+        size, axes, grid, across = (part_of(self.rounds_, part) for part in (_SIZE, _AXES, _GRID, _ACROSS))
+        count = min(len(self.features_), max(self.n_clusters - 1, 1), MOST_AXES)
+        if len(self.features_) <= _MOST_GRID_FEATURES:
+            count, axes, grid, across = len(self.features_), 0, grid + axes + across, 0
+        self._require_axes(oracle, count, axes)
+        rough = Scaling.common(oracle.schema, self.features_, self.radius)
+        scale = 0 if self.radius is not None else SCALE_ROUNDS
+        rough = learned(oracle, rough, scale) if scale else rough
+        space = ClusterSpace.found(oracle, self._units, rough, count, (size, axes))
+        centres, masses, within = self._on_grid(oracle, space, grid)
+        left = self.rounds_ - scale - size - axes - grid
+        if is_noiseless(oracle.plan([direction_query(self._units)])):
+            return self._moved(oracle, centres, masses, Moves(np.eye(len(self.features_)), _WHOLE), left)
+        if across:
+            within = space.others
+            other = Moves(space.complement, _UNIT * within * math.sqrt(len(space.complement)))
+            centres = other.across(oracle, self._units, space.origin, centres, masses, across)
+        along = Moves(space.axes, _UNIT * within * math.sqrt(count))
+        return self._moved(oracle, centres, masses, along, left - across)
 
-    def _finest(self, oracle: StatisticalQueryOracle, axes: Floats, origin: Floats, reach: Floats) -> _Grid:
-        """The finest grid whose cells together are not too noisy by the plan."""
-        allowed = (n for n in range(_LARGEST_GRID, _SMALLEST_GRID, -1) if n ** len(axes) <= _MOST_CELLS)
-        for intervals in allowed:
-            grid = _Grid(axes, origin, np.outer(reach, np.linspace(-1, 1, intervals + 1)))
-            if oracle.plan([grid.query(self._scaling)]).vector_error <= _CELL_NOISE:
-                return grid
-        return _Grid(axes, origin, np.outer(reach, np.linspace(-1, 1, _SMALLEST_GRID + 1)))
+    def _require_axes(self, oracle: StatisticalQueryOracle, axes: int, rounds: int) -> None:
+        """Refuse where axes would be noise."""
+        self.plan_ = oracle.plan([direction_query(self._units)])
+        if rounds:
+            entry = error_after(self.plan_, rounds) / self.plan_.rows[0].entries ** 0.5
+            self._require_signal(
+                1 / (2 * axes), wigner(entry, len(self.features_)), "a covariance of clusters"
+            )
 
-    def _lloyd_query(self, centres: Floats) -> str:
-        nearest = called("nearest", [called("ball", self._scaling.forms()), *map(point, centres)])
-        return f"at({nearest}, {called('ball', [decimal(_MASS), *self._scaling.forms(_PLACE)])})"
+    def _on_grid(
+        self, oracle: StatisticalQueryOracle, space: ClusterSpace, rounds: int
+    ) -> tuple[Floats, Floats, float]:
+        """Centres, their masses, and the spread within a cluster, from the finest grid that is not too noisy."""
+        grid = self._finest(oracle, space, rounds)
+        query = grid.query(self._units)
+        if not space.others:
+            self.plan_ = oracle.plan([query])
+        error = error_after(oracle.plan([query]), rounds)
+        self._require_signal(1 / math.sqrt(self.n_clusters), error, "a histogram of clusters")
+        answers = [oracle.answer_vectors([query])[0].values for _ in range(rounds)]
+        shares, middles = norm_sub(np.mean(answers, axis=0)), grid.middles
+        centres = clustered(middles, shares, self.n_clusters)
+        distances = squared_distances(middles, centres)
+        masses = np.bincount(distances.argmin(axis=1), shares, len(centres))
+        square = float(shares @ distances.min(axis=1)) / len(space.axes)
+        within = math.sqrt(max(square - grid.width**2 / 12, grid.width**2 / 4)) / 2  # noise has widened it
+        return centres, np.maximum(masses, _LEAST_MASS / len(centres)), within
 
-    def _moved(self, oracle: StatisticalQueryOracle, centres: Floats) -> Floats:
-        """One of Lloyd's steps: every centre goes to the mean of those nearest to it."""
-        answer = oracle.answer_vectors([self._lloyd_query(centres)])[0]
-        blocks = answer.values.reshape(len(centres), -1)
-        masses, sums = blocks[:, :1] / _MASS, blocks[:, 1:] / _PLACE
-        noise = float(np.sqrt(answer.variance_empirical.mean()))
-        moves = (sums - masses * centres) / np.maximum(masses, max(3 * noise / _MASS, 1e-12))
-        squares = np.square(moves).mean(axis=1, keepdims=True)
-        error = np.square(noise / (_PLACE * np.maximum(masses, 1e-12)))
-        moved: Floats = centres + moves * squares / np.maximum(squares + error, 1e-300)
-        return moved
+    def _finest(self, oracle: StatisticalQueryOracle, space: ClusterSpace, rounds: int) -> Grid:
+        for intervals in range(_LARGEST_GRID, _SMALLEST_GRID, -1):
+            grid = Grid.over(space, intervals)
+            if intervals ** len(space.axes) <= _MOST_CELLS:
+                planned = oracle.plan([grid.query(self._units)])
+                if error_after(planned, rounds) <= (_TURNED_NOISE if space.others else _CELL_NOISE):
+                    return grid
+        return Grid.over(space, _SMALLEST_GRID)
+
+    def _moved(
+        self, oracle: StatisticalQueryOracle, centres: Floats, masses: Floats, moves: Moves, rounds: int
+    ) -> Floats:
+        """Every round moves the centres, or all rounds together where one is too noisy."""
+        error = oracle.plan(moves.queries(self._units, centres)).rows[0].standard_error
+        steady = error * len(centres) <= _STEADY
+        for _ in range(rounds if steady else 1):
+            centres = moves.along(oracle, self._units, centres, masses, 1 if steady else rounds)
+        return centres
 
     def predict(self, X: Features) -> NDArray[np.int64]:  # noqa: N803
         """The number of the centre nearest to each person."""

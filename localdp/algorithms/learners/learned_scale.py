@@ -51,8 +51,13 @@ def learned(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Sc
     """The scaling around where people are, at the scale of how far apart they are, from so many rounds, at least 3."""
     first, second = max(1, rounds // _MEANS), max(1, rounds // _SIZES)
     centred = scaling.moved(_mean(oracle, scaling, first))
-    scaled = centred.stretched(MARGIN * _size(oracle, centred, second))
+    scaled = resized(oracle, centred, second)
     return scaled.moved(_mean(oracle, scaled, rounds - first - second))
+
+
+def resized(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Scaling:
+    """The same centres, at the scale of how far people are from them, from so many rounds."""
+    return scaling.stretched(MARGIN * _size(oracle, scaling, rounds))
 
 
 def _mean(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Floats:

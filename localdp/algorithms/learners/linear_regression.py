@@ -4,19 +4,11 @@ With noise, in any trust model: mean and spread of the target, and centre and sc
 part of the people (`learned_scale`), the linear form by one direction of each person (`descent`), and the constant is
 corrected by the mean of the residuals where that is more than noise explains.  Nothing has to be set.
 
-Without noise, or when `rounds` are given, moments and residuals:
-
-First round, one vector query: the second moments of (a u, b, g t), with u the features in public units, 1 the constant and
-t the target brought to [-1, 1]; a**2 + b**2 + g**2 = 1, so that nobody with |u| <= 1 is shortened.  They contain the normal
-equations, E[u u'], E[u], E[t u], E[t], and the spread E[t**2].  `noisy_moments` solves them with the noise in mind.
-
-In the local model that is not enough: the error of E[t u] does not shrink with what is still unexplained.  So further
-rounds ask about residuals r = <w, u> + w_0 - t at the current w: `signed(r + z <= 0, v)` for four shifts z spread evenly
-over [-B, B], where v = ball(a u, b).  On average over the shifts sign(r + z) is r / B clipped to [-1, 1] (in steps), so the
-mean of the four, times -B, is the gradient of a Huber loss of width B (Huber 1964).  As a vector it is of length 1 however
-small the residuals are, hence 1 / B times as clear as the gradient of the square; B follows the residuals, from twice
-their spread downwards.  A step is the safe inverse of the covariance times the gradient.  Whoever was shortened in v still
-counts with the whole residual: v is only an instrument.
+Without noise, or with `rounds=1` where every collection is dear, one vector query: the second moments of (a u, b, g t),
+with u the features in public units, 1 the constant and t the target brought to [-1, 1]; a**2 + b**2 + g**2 = 1, so that
+nobody with |u| <= 1 is shortened.  They contain the normal equations, E[u u'], E[u], E[t u], E[t], which `noisy_moments`
+solves with the noise in mind.  In the local model that is not enough: the error of E[t u] does not shrink with what is
+unexplained.
 
 Claims.  With answers without error, and nobody shortened, one round is ordinary least squares.  With three features that
 fill the ball and every entry off by at most 0.003, R**2 is at most 0.01 below that of least squares.
@@ -29,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,15 +47,10 @@ from localdp.oracles.models import ModelName
 from localdp.oracles.plans import Plan
 from localdp.randomizers.definition import Floats
 
-MOST_ROUNDS = 64
+MOST_ROUNDS, LEAST_ROUNDS = 1024, 12  # of a descent
 _OF_TARGET = 2  # percent of the rounds for the mean of the target, and as many for its spread
 _LAST = 6  # percent of the rounds for the mean of the residuals
-_FEATURES, _CONSTANT, _TARGET = map(factor_of, (0.5, 0.1, 0.4))  # a, b and g of the first round
-_LATER_FEATURES, _LATER_CONSTANT = map(factor_of, (0.9, 0.1))  # a and b of the others
-_SHIFTS = 4
-_WIDTH = 2.0  # B in standard deviations of the residuals
-_DECAY = 0.7  # of B from round to round
-_LEAST_SPREAD, _LARGEST_SPREAD = 0.05, 0.5  # of the residuals of a target in [-1, 1]
+_FEATURES, _CONSTANT, _TARGET = map(factor_of, (0.5, 0.1, 0.4))  # a, b and g
 _TYPICAL_SPREAD = 1 / 3  # of a target in [-1, 1]
 
 
@@ -78,8 +64,8 @@ class LinearRegression(Learner):
     features : list of str, optional
         The columns to learn from. Default: all bits and numbers, but not the target.
     rounds : int, optional
-        How often people are asked: once for moments, then about residuals. Default: a descent, in as many rounds as the
-        noise allows, up to 100; once where there is no noise.
+        How often people are asked. Default: a descent, in as many rounds as the noise allows, up to 100; at least 12 when
+        given. 1 asks for moments alone: cheaper, and less exact. Without noise moments are all that is asked.
     radius : float, optional
         How long a vector of features is, each in units of half its range: their scale. Default: it is learned.
     check_signal : bool, default=True
@@ -148,17 +134,18 @@ class LinearRegression(Learner):
         self.target_bounds = target_bounds
 
     def _rounds(self) -> int:
-        if self.rounds is not None and not 1 <= self.rounds <= MOST_ROUNDS:
-            raise InvalidParameter(f"a regression has 1 to {MOST_ROUNDS} rounds")
+        if self.rounds is not None and self.rounds != 1 and not LEAST_ROUNDS <= self.rounds <= MOST_ROUNDS:
+            raise InvalidParameter(f"a regression has 1 round, or {LEAST_ROUNDS} to {MOST_ROUNDS} rounds")
         return self.rounds or 1
 
     def _announced(self, oracle: StatisticalQueryOracle) -> int:
-        self.rounds_ = self._rounds()
+        given = self._rounds()
         self._study(oracle.schema)
         self._descent = Descent(self._scaling, self._labels.forms()[0])
-        self._descends = self.rounds is None and not is_noiseless(self._descent.plan(oracle))
+        self._descends = self.rounds != 1 and not is_noiseless(self._descent.plan(oracle))
+        self.rounds_ = 1
         if self._descends:
-            self.rounds_ = rounds_for(oracle, self._descent)
+            self.rounds_ = rounds_for(oracle, self._descent) if self.rounds is None else given
         return self.rounds_
 
     def _study(self, schema: Schema) -> None:
@@ -201,32 +188,12 @@ class LinearRegression(Learner):
         error = math.sqrt(size) * _error_of_products(self.plan_)
         self._require_signal(expected, error, "a linear dependence")
         moments = symmetric(oracle.answer_vectors([query])[0].values, size + 2)
-        fit, regressors = _first_fit(moments, self.plan_.rows[0].standard_error)
-        for _ in range(self.rounds_ - 1):
-            fit = self._refined(oracle, fit, regressors)
-        self._set(*self._scaling.in_columns(fit.weights, fit.constant))
-
-    def _refined(self, oracle: StatisticalQueryOracle, fit: _Fit, regressors: Regressors) -> _Fit:
-        """One round of residuals."""
-        answers = oracle.answer_vectors(self._residual_queries(fit))
-        gradient = -fit.width * np.mean([answer.values for answer in answers], axis=0)
-        products, mean = gradient[:-1] / _LATER_FEATURES, float(gradient[-1]) / _LATER_CONSTANT
-        weights, constant = regressors.solve(products, mean)
-        spread = max(_DECAY * fit.spread, _LEAST_SPREAD)
-        return _Fit(fit.weights - weights, fit.constant - constant, spread)
+        weights, constant = _least_squares(moments, self.plan_.rows[0].standard_error)
+        self._set(*self._scaling.in_columns(weights, constant))
 
     def _moments_query(self) -> str:
         parts = [*self._scaling.forms(_FEATURES), decimal(_CONSTANT), *self._labels.forms(_TARGET)]
         return called("moments", [called("ball", parts)])
-
-    def _residual_queries(self, fit: _Fit) -> list[str]:
-        """The side of the residual, shifted, times the features."""
-        vector = called("ball", [*self._scaling.forms(_LATER_FEATURES), decimal(_LATER_CONSTANT)])
-        form, label = " + ".join(self._scaling.terms(fit.weights)), self._labels.forms()[0]
-        shifts = fit.width * ((2 * np.arange(_SHIFTS) + 1) / _SHIFTS - 1)
-        return [
-            f"signed({form} + {decimal(fit.constant + shift)} <= {label}, {vector})" for shift in shifts
-        ]
 
     def predict(self, X: Features) -> Floats:  # noqa: N803
         """The expected target of each person."""
@@ -244,27 +211,13 @@ class LinearRegression(Learner):
         return self.score(records, labels_of(records, self.target))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fit:
-    """A linear form of the features in public units, and about how large its residuals are."""
-
-    weights: Floats
-    constant: float
-    spread: float
-
-    @property
-    def width(self) -> float:
-        """B: beyond it a residual counts no more."""
-        return _WIDTH * self.spread
-
-
 def _error_of_products(plan: Plan) -> float:
     """Of an entry of E[t u], from the plan of the first round."""
     return plan.rows[0].standard_error / (math.sqrt(2) * _FEATURES * _TARGET)
 
 
-def _first_fit(moments: Floats, error: float) -> tuple[_Fit, Regressors]:
-    """Least squares from the second moments of (a u, b, g t) with errors of this size."""
+def _least_squares(moments: Floats, error: float) -> tuple[Floats, float]:
+    """Weights and constant, from the second moments of (a u, b, g t) with errors of this size."""
     scales = np.array([*[_FEATURES] * (len(moments) - 2), _CONSTANT, _TARGET])
     second = moments / np.outer(scales, scales)
     second /= mean_weight(float(second[-2, -2]), error / _CONSTANT**2)
@@ -272,12 +225,4 @@ def _first_fit(moments: Floats, error: float) -> tuple[_Fit, Regressors]:
     of_means = error / (math.sqrt(2) * _FEATURES * _CONSTANT)
     regressors = Regressors.of(second[:-2, :-2], means, error / _FEATURES**2, of_means)
     of_mean = error / (math.sqrt(2) * _CONSTANT * _TARGET)
-    mean = float(shortened(np.array([mean]), of_mean)[0])
-    weights, constant = regressors.solve(products, mean)
-    explained = float(weights @ regressors.covariance @ weights)
-    covered = float(weights @ (products - regressors.means * mean))
-    # The noise of the products was fitted too: it is counted twice in what seems explained.
-    excess = 2 * float(np.trace(regressors.inverse)) * (error / (math.sqrt(2) * _FEATURES * _TARGET)) ** 2
-    square = max(float(second[-1, -1]) - mean**2 - 2 * covered + explained, 0.0) + excess
-    spread = min(max(math.sqrt(square), _LEAST_SPREAD), _LARGEST_SPREAD)
-    return _Fit(weights, constant, spread), regressors
+    return regressors.solve(products, float(shortened(np.array([mean]), of_mean)[0]))

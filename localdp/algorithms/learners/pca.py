@@ -3,6 +3,8 @@
 With noise and no radius: centre and scale are learned of a tenth of the people (`learned_scale`); then the second moments
 of directions, `moments(sphere(u))`, are asked, to which everybody adds the same length, and whose eigenvectors are those of
 the covariance for every elliptical law (Tyler 1987; Locantore et al. 1999); then how large people are along the axes found.
+A single component is found by fewer such moments and then by the power method: E[sign(<a, u>) u / |u|] has d entries
+instead of d (d + 1) / 2, so it is clearer, and it contracts what a is turned away by.
 
 Otherwise, one vector query: the second moments of (a u, b) with u the features in one public unit and 1 the constant, or of
 u alone when the features are known to be centred.  The covariance E[u u'] - E[u] E[u]' is taken apart afterwards.
@@ -39,7 +41,8 @@ from localdp.oracles.models import ModelName
 from localdp.randomizers.definition import Floats
 
 FEATURES, CONSTANT = map(factor_of, (0.8, 0.2))  # a and b
-_ROUNDS, _OF_VARIANCES = 24, 3  # for directions, and for the variances along them, after the scale
+_ROUNDS, _OF_VARIANCES = 30, 3  # for directions, and for the variances along them, after the scale
+_FIRST = 12  # rounds of second moments, where a single component is then turned by the others
 
 
 class PCA(Transformer):
@@ -153,15 +156,31 @@ class PCA(Transformer):
         )
         self._require_signal(1 / (2 * self.n_components), error, "a principal component")
         self._scaling = learned(oracle, self._scaling, LEAST_ROUNDS)
-        answers = [oracle.answer_vectors([self._direction_query()])[0].values for _ in range(_ROUNDS)]
-        _, axes = principal_axes(symmetric(np.mean(answers, axis=0), len(self.features_)))
-        self.mean_, self.components_ = self._scaling.centres, axes[: self.n_components]
+        self.mean_, self.components_ = self._scaling.centres, self._directions(oracle)
         sizes = learned_sizes(oracle, self._scaling, self.components_, _OF_VARIANCES)
         width = float(self._scaling.widths[0])
         self.explained_variance_ = np.square(sizes * width)
         self.explained_variance_ratio_ = np.minimum(
             np.square(sizes * MARGIN), 1.0
         )  # of a mean square of 1 / MARGIN**2
+
+    def _directions(self, oracle: StatisticalQueryOracle) -> Floats:
+        """The components: of the second moments of directions, and a single one turned towards its people after that."""
+        rounds = _FIRST if self.n_components == 1 else _ROUNDS
+        answers = [oracle.answer_vectors([self._direction_query()])[0].values for _ in range(rounds)]
+        _, axes = principal_axes(symmetric(np.mean(answers, axis=0), len(self.features_)))
+        if self.n_components > 1:
+            return axes[: self.n_components]
+        found, total = axes[0], np.zeros(len(axes))
+        for _ in range(_ROUNDS - _FIRST):
+            total = total + oracle.answer_vectors([self._side_query(found)])[0].values
+            found = total / max(float(np.linalg.norm(total)), 1e-300)
+        return with_signs(found[None, :])
+
+    def _side_query(self, axis: Floats) -> str:
+        """A person's direction, turned over where it points away from the axis: on average a step of the power method."""
+        forms = self._scaling.forms()
+        return f"signed({' + '.join(self._scaling.terms(axis))} >= 0, {called('sphere', forms)})"
 
     def _learn_by_moments(self, oracle: StatisticalQueryOracle) -> None:
         scaling = self._scaling
@@ -225,6 +244,11 @@ def covariance_of(answer: VectorAnswer, centred: bool) -> tuple[Floats, Floats]:
 def principal_axes(covariance: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues, falling and not below 0, and eigenvectors as rows whose largest entry is positive."""
     values, vectors = np.linalg.eigh(covariance)
-    axes = vectors.T[::-1]
+    return np.maximum(values[::-1], 0.0), with_signs(vectors.T[::-1])
+
+
+def with_signs(axes: Floats) -> Floats:
+    """The same axes, the largest entry of each positive."""
     largest = axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)]
-    return np.maximum(values[::-1], 0.0), axes * np.sign(largest)[:, None]
+    signed: Floats = axes * np.sign(largest)[:, None]
+    return signed

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from localdp.algorithms.learners.descent import (
+    CONDITIONED,
     ROUNDS,
     Descent,
+    _shift,
     error_after,
     is_noiseless,
     part_of,
@@ -18,6 +20,7 @@ from localdp.algorithms.quick_start import oracle_of_records
 from localdp.domains import BitDomain, RealDomain, Records, Schema
 from localdp.oracles.adversarial import AdversarialOracle
 from localdp.oracles.exact import ExactOracle
+from localdp.oracles.recording import RecordingOracle
 
 NAMES = ("x0", "x1", "x2")
 WEIGHTS = np.array([0.8, -0.6, 0.2])
@@ -67,6 +70,27 @@ def test_people_are_divided_among_fewer_rounds_where_noise_is_large() -> None:
     descent = Descent(Scaling.around(NAMES, np.zeros(3), np.ones(3)), "2*y - 1")
     assert rounds_for(oracle_of_records(made, 1.0, "curator"), descent) == ROUNDS[0]
     assert rounds_for(oracle_of_records(made, 0.1, "local"), descent) == ROUNDS[-1]
+
+
+def test_where_second_moments_are_clear_they_are_asked_and_fewer_steps_do() -> None:
+    stretched = records().column("x0") * 1e-2
+    made = Records.from_columns(
+        records().schema,
+        {**{name: records().column(name) for name in NAMES}, "x0": stretched, "y": stretched > 0},
+    )
+    descent = Descent(Scaling.around(NAMES, np.zeros(3), np.full(3, 1.7)), "2*y - 1", shifts=1.0)
+    curator = oracle_of_records(made, 8.0, "curator")
+    told = RecordingOracle(curator.in_rounds(rounds_for(curator, descent)))
+    descent.descended(told, 20)
+    assert [rounds[0].query[:7] for rounds in told.transcript.rounds][:2] == ["moments", "signed("]
+    assert len(told.transcript.rounds) == 20 and rounds_for(curator, descent) == CONDITIONED
+
+
+def test_shifts_fill_the_interval_and_their_pairs_cancel() -> None:
+    shifts = np.array([_shift(step) for step in range(200)])
+    np.testing.assert_allclose(shifts[::2] + shifts[1::2], 0, atol=1e-12)
+    assert np.histogram(shifts, 10, (-1, 1))[0].min() >= 15
+    assert abs(shifts[::2].mean()) < 0.02  # nor does the first of a pair favour a side
 
 
 def test_noise_averages_out_and_a_bound_does_not() -> None:

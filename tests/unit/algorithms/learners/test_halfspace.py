@@ -1,4 +1,4 @@
-"""Halfspaces by averaging: exact on exact answers, and never further off than the tolerance allows."""
+"""Halfspaces: one round is the average of labelled directions, and further rounds correct what that is turned by."""
 
 import math
 
@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
+from localdp.algorithms.learners.descent import ROUNDS
 from localdp.algorithms.learners.halfspace import HalfspaceLearner, mean_projection
 from localdp.algorithms.scikit_learn import NotFitted
+from localdp.domains import BitDomain, RealDomain, Records, Schema
 from localdp.errors import InvalidParameter, SignalTooWeak
 from localdp.oracles.adversarial import STRATEGIES, AdversarialOracle
 from localdp.oracles.exact import ExactOracle
@@ -32,8 +34,8 @@ def _angle(one: Floats, two: Floats) -> float:
     return math.acos(min(1.0, float(one @ two / (np.linalg.norm(one) * np.linalg.norm(two)))))
 
 
-def test_on_exact_answers_the_normal_is_the_mean_of_the_labelled_directions() -> None:
-    learner = HalfspaceLearner().fit(ExactOracle(PEOPLE))
+def test_on_exact_answers_one_round_is_the_mean_of_the_labelled_directions() -> None:
+    learner = HalfspaceLearner(rounds=1).fit(ExactOracle(PEOPLE))
     np.testing.assert_allclose(learner.coef_, _mean() / np.linalg.norm(_mean()), atol=1e-12)
     assert learner.score(FEATURES, FEATURES @ NORMAL > 0) > 0.98
     assert learner.cost_.rounds == 1 and learner.cost_.queries == 1
@@ -42,7 +44,7 @@ def test_on_exact_answers_the_normal_is_the_mean_of_the_labelled_directions() ->
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("tolerance", [0.02, 0.1])
 def test_within_tolerance_the_normal_turns_no_further_than_claimed(strategy: str, tolerance: float) -> None:
-    learner = HalfspaceLearner().fit(AdversarialOracle(PEOPLE, tolerance, strategy))
+    learner = HalfspaceLearner(rounds=1).fit(AdversarialOracle(PEOPLE, tolerance, strategy))
     bound = math.asin(tolerance * 2 / float(np.linalg.norm(_mean())))
     assert _angle(learner.coef_, _mean()) <= bound
     wrong = 1 - learner.score(FEATURES, FEATURES @ _mean() > 0)
@@ -54,13 +56,13 @@ def test_an_adversary_comes_close_to_the_claim() -> None:
         sideways = np.array([1.0, 1.0, -1.0, 1.0]) * tolerance
         return truth + np.where(sideways @ truth > 0, -1, 1) * sideways
 
-    learner = HalfspaceLearner().fit(AdversarialOracle(PEOPLE, 0.1, across))
+    learner = HalfspaceLearner(rounds=1).fit(AdversarialOracle(PEOPLE, 0.1, across))
     assert _angle(learner.coef_, _mean()) > 0.6 * math.asin(0.2 / float(np.linalg.norm(_mean())))
 
 
 def test_flipped_labels_shorten_the_mean_and_do_not_turn_it() -> None:
     flipped = (FEATURES @ NORMAL > 0) ^ (np.random.default_rng(2).random(4000) < 0.2)
-    learner = HalfspaceLearner().fit(ExactOracle(table_of(FEATURES, 6.0, flipped)))
+    learner = HalfspaceLearner(rounds=1).fit(ExactOracle(table_of(FEATURES, 6.0, flipped)))
     assert _angle(learner.coef_, NORMAL) < 0.1
 
 
@@ -78,7 +80,31 @@ def test_nothing_is_asked_when_the_noise_would_drown_the_mean() -> None:
     with pytest.raises(SignalTooWeak, match="labelled directions"):
         HalfspaceLearner().fit(few)
     assert few.counts.rounds == 0
-    assert HalfspaceLearner(check_signal=False).fit(few).cost_.rounds == 1
+    learner = HalfspaceLearner(check_signal=False).fit(few)
+    assert learner.cost_.rounds == learner.rounds_ == few.counts.rounds == ROUNDS[-1]
+
+
+def test_further_rounds_correct_what_long_directions_have_turned() -> None:
+    stretched = FEATURES * [2.0, 0.3, 1.0, 1.0]
+    normal = np.array([1.0, 6.0, 1.0, -1.0])
+    people = ExactOracle(table_of(stretched, 9.0, stretched @ normal > 0))
+    once, often = HalfspaceLearner(rounds=1).fit(people), HalfspaceLearner().fit(people)
+    assert once.score(stretched, stretched @ normal > 0) < 0.85
+    assert often.score(stretched, stretched @ normal > 0) > 0.98
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_further_rounds_bear_lies_as_well(strategy: str) -> None:
+    learner = HalfspaceLearner().fit(AdversarialOracle(PEOPLE, 0.01, strategy))
+    assert learner.score(FEATURES, FEATURES @ NORMAL > 0) > 0.95
+
+
+def test_units_of_the_features_do_not_matter() -> None:
+    schema = Schema({"a": RealDomain(-6e3, 1e3), "b": RealDomain(-1e-3, 6e-3), "target": BitDomain()})
+    columns = {"a": 1e3 * FEATURES[:, 0].clip(-6, 1), "b": 1e-3 * FEATURES[:, 1].clip(-1, 6)}
+    above = columns["a"] * 1e-6 > columns["b"]
+    records = Records(schema, {**columns, "target": above})
+    assert HalfspaceLearner().fit(ExactOracle(records)).score(columns, above) > 0.98
 
 
 def test_people_are_read_from_arrays_mappings_and_data_frames() -> None:
@@ -92,5 +118,7 @@ def test_people_are_read_from_arrays_mappings_and_data_frames() -> None:
 def test_what_cannot_be_learned_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="is a bit"):
         HalfspaceLearner("x0").fit(ExactOracle(PEOPLE))
+    with pytest.raises(InvalidParameter, match="rounds"):
+        HalfspaceLearner(rounds=0).fit(ExactOracle(PEOPLE))
     with pytest.raises(NotFitted):
         HalfspaceLearner().predict(FEATURES)

@@ -1,15 +1,11 @@
 """Linear regression: ordinary least squares on exact answers, and close to it within tolerance."""
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression as Reference
 
 from localdp.algorithms.learners.descent import ROUNDS
-from localdp.algorithms.learners.linear_regression import LinearRegression, _first_fit
-from localdp.algorithms.learners.noisy_moments import symmetric
+from localdp.algorithms.learners.linear_regression import LinearRegression
 from localdp.domains import RealDomain, Records, Schema
 from localdp.errors import InvalidParameter, SignalTooWeak
 from localdp.oracles.adversarial import STRATEGIES, AdversarialOracle
@@ -64,7 +60,7 @@ def test_a_feature_that_repeats_another_or_never_changes_does_no_harm() -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize("rounds", [1, 100])
 def test_within_tolerance_little_is_lost(strategy: str, rounds: int) -> None:
     learner = LinearRegression(rounds=rounds, radius=0.58).fit(AdversarialOracle(PEOPLE, 0.003, strategy))
     best = Reference().fit(SPHERE, TARGET).score(SPHERE, TARGET)
@@ -79,52 +75,13 @@ def test_beyond_the_tolerance_an_adversary_wins() -> None:
     assert min(scores) < 0.5
 
 
-class Uphill(LinearRegression):
-    """Goes against the residuals."""
-
-    def _refined(self, oracle: Any, fit: Any, regressors: Any) -> Any:
-        after = super()._refined(oracle, fit, regressors)
-        return replace(after, weights=2 * fit.weights - after.weights)
-
-
-def _after_rounds_of_residuals(learner: LinearRegression) -> float:
-    """The distance from the least squares, started with everything at half its length."""
-    oracle = ExactOracle(PEOPLE)
-    learner._announced(oracle)
-    moments = oracle.answer_vectors([learner._moments_query()])[0].values
-    exact, regressors = _first_fit(symmetric(moments, 5), 0.0)
-    fit = replace(exact, weights=exact.weights / 2, constant=0.0, spread=0.2)
-    for _ in range(4):
-        fit = learner._refined(oracle, fit, regressors)
-    away, whole = (
-        [*(fit.weights - exact.weights), fit.constant - exact.constant],
-        [*exact.weights, exact.constant],
-    )
-    return float(np.linalg.norm(away) / np.linalg.norm(whole))
-
-
-def test_rounds_of_residuals_find_the_least_squares_and_their_opposite_does_not() -> None:
-    assert _after_rounds_of_residuals(LinearRegression(rounds=5)) < 0.03
-    assert _after_rounds_of_residuals(Uphill(rounds=5)) > 0.5
-
-
-def test_noise_that_was_fitted_is_counted_among_the_residuals() -> None:
-    moments = np.diag(
-        [0.05] * 10 + [0.1, 0.04]
-    )  # ten features, and a target of spread 0.32 that depends on none
-    fit, regressors = _first_fit(moments, 0.01)
-    assert not fit.weights.any()
-    # The products have a standard error of 0.0158, and the fit is off by the square of that times the trace.
-    expected = 0.1 + 2 * np.trace(regressors.inverse) * 0.0158**2
-    assert fit.spread**2 == pytest.approx(expected, rel=0.01) and fit.spread > 0.38
-
-
-def test_residuals_are_asked_about_in_further_rounds_where_they_are_wanted() -> None:
+@pytest.mark.parametrize("rounds", [1, 40])
+def test_as_many_rounds_are_asked_as_are_wanted(rounds: int) -> None:
     many = table_of(np.tile(SPHERE, (10, 1)), 1.0, np.tile(TARGET, 10))
     counted = CountingOracle(oracle_about(many, "local", "regression"))
-    learner = LinearRegression(radius=0.58, rounds=3).fit(counted)
-    assert learner.rounds_ == 3 and counted.counts.rounds == 3 and counted.counts.queries == 1 + 4 + 4
-    assert learner.score(SPHERE, TARGET) > 0.85
+    learner = LinearRegression(radius=0.58, rounds=rounds).fit(counted)
+    assert learner.rounds_ == counted.counts.rounds == counted.counts.queries == rounds
+    assert learner.score(SPHERE, TARGET) > 0.6
 
 
 @pytest.mark.parametrize("model", ["local", "curator"])
@@ -137,8 +94,9 @@ def test_with_noise_and_nothing_set_it_descends_and_asks_as_often_as_it_announce
 
 
 def test_what_cannot_be_learned_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="rounds"):
-        LinearRegression(rounds=0).fit(ExactOracle(PEOPLE))
+    for rounds in (0, 3, 1025):
+        with pytest.raises(InvalidParameter, match="rounds"):
+            LinearRegression(rounds=rounds).fit(ExactOracle(PEOPLE))
     with pytest.raises(InvalidParameter, match="no column 'salary'"):
         LinearRegression("salary").fit(ExactOracle(PEOPLE))
     with pytest.raises(SignalTooWeak, match="linear dependence"):
