@@ -57,7 +57,12 @@ def labelled(formula: Formula, *, wrong: float = 0.0, rare: bool = False) -> Mak
 
 def conjunction(literals: int, wrong: float = 0.0) -> Make:
     """The target is x0 and x1 and ..., of so many literals."""
-    return labelled(lambda rows: rows[:, :literals].all(axis=1), wrong=wrong)
+
+    def formula(rows: Bits) -> Bits:
+        holds: Bits = np.all(rows[:, :literals], axis=1)
+        return holds
+
+    return labelled(formula, wrong=wrong)
 
 
 def noisy_conjunction() -> Make:
@@ -82,7 +87,8 @@ def tree(*, rare: bool = False) -> Make:
 
 def _three_levels(rows: Bits) -> Bits:
     x = rows.T
-    return (x[0] & (x[1] | x[2])) | (~x[0] & x[3] & x[4])
+    holds: Bits = (x[0] & (x[1] | x[2])) | (~x[0] & x[3] & x[4])
+    return holds
 
 
 def two_classes(*, few: bool = False, copied: bool = False) -> Make:
