@@ -5,7 +5,7 @@
     python docs/tables.py --models shared --seeds 5    some trust models, and the first seeds only, which tables then say
     python docs/tables.py --write                only the tables
 
-A set of a table takes about a minute or two and is stored when it is done, so a run that was cut off goes on where it was.
+A set of a table takes a minute or two and is stored when it is done, so a run that was cut off goes on where it was.
 A table stands between two remarks:
 
     <!-- table: k-means -->                      one learner: a row for each set, a column for each trust model
@@ -104,6 +104,7 @@ def run(names: list[str], wanted: Wanted) -> None:
                 if column in there and there[column].seeds > found[column].seeds
             }
             store(name, {**known, chosen: {**there, **found, **kept}})
+            write()
             told = ", ".join(f"{column} {figure.text}" for column, figure in found.items())
             print(f"{name} {chosen} ({time.process_time() - started:.0f} s): {told}", flush=True)
 
@@ -166,7 +167,6 @@ def write() -> None:
         text = path.read_text()
         if (new := written(text)) != text:
             path.write_text(new)
-            print(f"{path.relative_to(ROOT)} written")
 
 
 def main() -> None:

@@ -93,26 +93,26 @@ def _digits() -> Records:
     return _records({**columns, TARGET: _labels(found.target, [str(digit) for digit in range(10)])})
 
 
-def _statsmodels(name: str) -> Any:
+def _statsmodels(name: str, without: str) -> tuple[dict[str, Column], ColumnArray]:
+    """The columns of a set but one, which the target is made from; and that one."""
     try:
         module = importlib.import_module(f"statsmodels.datasets.{name}")
     except ImportError as error:
         raise InvalidParameter("this set comes with statsmodels: pip install statsmodels") from error
-    return module.load_pandas().data
+    found = {column: values.to_numpy() for column, values in module.load_pandas().data.items()}
+    return {_named(one): _real(values) for one, values in found.items() if one != without}, found[without]
 
 
 def _fair() -> Records:
     """Whether somebody had affairs, of 8 answers to a survey."""
-    found = _statsmodels("fair")
-    columns = {_named(name): _real(found[name].to_numpy()) for name in found.columns if name != "affairs"}
-    return _records({**columns, TARGET: (BitDomain(), found["affairs"].to_numpy() > 0)})
+    columns, affairs = _statsmodels("fair", "affairs")
+    return _records({**columns, TARGET: (BitDomain(), affairs > 0)})
 
 
 def _randhie() -> Records:
     """How often somebody saw a doctor in a year, of 9 facts about insurance and health."""
-    found = _statsmodels("randhie")
-    columns = {_named(name): _real(found[name].to_numpy()) for name in found.columns if name != "mdvis"}
-    return _records({**columns, TARGET: _real(found["mdvis"].to_numpy())})
+    columns, visits = _statsmodels("randhie", "mdvis")
+    return _records({**columns, TARGET: _real(visits)})
 
 
 BUNDLED: dict[str, Callable[[], Records]] = {

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, Self
 
 import numpy as np
 
-from localdp.algorithms.definition import Measures, labels_of
+from localdp.algorithms.definition import TARGET, Learner, Measures, labels_of
 from localdp.algorithms.tables import numbers_for_prediction
 from localdp.domains import BitDomain, Records
 from localdp.domains.columns import ColumnArray
@@ -36,7 +36,21 @@ SCIKIT_LEARN, CONSTANT = "scikit_learn", "constant"  # the columns of the result
 _DEPTH = 4  # that a decision tree of ours has at most, unless told otherwise
 _STARTS = 3
 
-Made = Callable[[Any, Records], Any]  # an estimator, for a learner that was fitted to the truth
+
+class Estimator(Protocol):
+    """What scikit-learn's classifiers have."""
+
+    def fit(self, features: Floats, labels: ColumnArray) -> Self:
+        """Learn."""
+        ...
+
+    def score(self, features: Floats, labels: ColumnArray) -> float:
+        """The share that is predicted right."""
+        ...
+
+
+Made = Callable[[bool], Estimator]  # told whether all features are bits
+Reached = Callable[[Learner, Records], tuple[float, float]]  # by scikit-learn and by a constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +58,7 @@ class Counterpart:
     """Who stands beside a learner, and what is compared."""
 
     measure: str  # in words
-    reached: Callable[[Any, Records], tuple[float, float]]  # by scikit-learn and by a constant
+    reached: Reached
     column: str = "score"  # of the results
     ratio: bool = False  # whether figures are divided by those of scikit-learn
     whole: bool = False  # whether what is looked for is found or not, so that it is counted how often
@@ -59,9 +73,9 @@ def has_counterpart(task: Task) -> bool:
     return isinstance(task, LearnerTask) and task.name in COUNTERPARTS
 
 
-def counterparts_of(task: Task, records: Records, truth: Any) -> Measures:
+def counterparts_of(task: Task, records: Records, truth: object) -> Measures:
     """What baselines reach on these people; `truth` is the learner fitted to them exactly."""
-    assert isinstance(task, LearnerTask)
+    assert isinstance(task, LearnerTask) and isinstance(truth, Learner)
     try:
         import sklearn  # noqa: F401
     except ImportError as error:
@@ -70,71 +84,82 @@ def counterparts_of(task: Task, records: Records, truth: Any) -> Measures:
     return {SCIKIT_LEARN: learned, CONSTANT: constant}
 
 
-def _table(truth: Any, records: Records) -> tuple[Floats, ColumnArray]:
-    return numbers_for_prediction(records, truth.features_), labels_of(records, truth.target)
+def _features(truth: Learner, records: Records) -> Floats:
+    return numbers_for_prediction(records, truth.features_)
 
 
 def _accuracy(made: Made, *, whole: bool = False) -> Counterpart:
-    def reached(truth: Any, records: Records) -> tuple[float, float]:
-        features, labels = _table(truth, records)
-        learned = float(made(truth, records).fit(features, labels).score(features, labels))
+    def reached(truth: Learner, records: Records) -> tuple[float, float]:
+        features, labels = _features(truth, records), labels_of(records, TARGET)
+        bits = all(isinstance(records.schema[name], BitDomain) for name in truth.features_)
+        learned = float(made(bits).fit(features, labels).score(features, labels))
         return learned, float(np.unique(labels, return_counts=True)[1].max() / len(labels))
 
     return Counterpart("accuracy", reached, whole=whole)
 
 
-def _logistic(truth: Any, records: Records) -> Any:
+def _logistic(bits: bool) -> Estimator:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    made: Estimator = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    return made
 
 
-def _shallow_tree(truth: Any, records: Records) -> Any:
+def _shallow_tree(bits: bool) -> Estimator:
     from sklearn.tree import DecisionTreeClassifier
 
-    return DecisionTreeClassifier(max_depth=_DEPTH, random_state=0)
+    made: Estimator = DecisionTreeClassifier(max_depth=_DEPTH, random_state=0)
+    return made
 
 
-def _whole_tree(truth: Any, records: Records) -> Any:
+def _whole_tree(bits: bool) -> Estimator:
     from sklearn.tree import DecisionTreeClassifier
 
-    return DecisionTreeClassifier(random_state=0)
+    made: Estimator = DecisionTreeClassifier(random_state=0)
+    return made
 
 
-def _stumps(truth: Any, records: Records) -> Any:
+def _stumps(bits: bool) -> Estimator:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return HistGradientBoostingClassifier(max_leaf_nodes=2, random_state=0)
+    made: Estimator = HistGradientBoostingClassifier(max_leaf_nodes=2, random_state=0)
+    return made
 
 
-def _bayes(truth: Any, records: Records) -> Any:
+def _bayes(bits: bool) -> Estimator:
     from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
-    bits = all(isinstance(records.schema[name], BitDomain) for name in truth.features_)
-    return BernoulliNB() if bits else GaussianNB()
+    made: Estimator = BernoulliNB() if bits else GaussianNB()
+    return made
 
 
-def _least_squares(truth: Any, records: Records) -> tuple[float, float]:
+def _least_squares(truth: Learner, records: Records) -> tuple[float, float]:
     from sklearn.linear_model import LinearRegression
 
-    features, target = _table(truth, records)
+    features, target = _features(truth, records), labels_of(records, TARGET)
     return float(LinearRegression().fit(features, target).score(features, target)), 0.0
 
 
-def _clusters(truth: Any, records: Records) -> tuple[float, float]:
+def _clusters(truth: Learner, records: Records) -> tuple[float, float]:
     from sklearn.cluster import KMeans
 
-    features = numbers_for_prediction(records, truth.features_)
+    from localdp.algorithms.learners.k_means import KMeans as Ours
+
+    assert isinstance(truth, Ours)
+    features = _features(truth, records)
     found = KMeans(truth.n_clusters, n_init=_STARTS, random_state=0).fit(features)
     return -float(found.inertia_) / len(features), -float(features.var(axis=0).sum())
 
 
-def _components(truth: Any, records: Records) -> tuple[float, float]:
+def _components(truth: Learner, records: Records) -> tuple[float, float]:
     from sklearn.decomposition import PCA
 
-    features = numbers_for_prediction(records, truth.features_)
+    from localdp.algorithms.learners.pca import PCA as Ours  # noqa: N811
+
+    assert isinstance(truth, Ours)
+    features = _features(truth, records)
     found = PCA(truth.n_components).fit(features).components_
     return float(np.square(found @ truth.components_.T).sum() / len(found)), len(found) / features.shape[1]
 
