@@ -1,7 +1,7 @@
 # Two commands do everything on a fresh machine with Python 3.11, 3.12 or 3.13: `make demo` and `make test`, in any order.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs nightly protos clean
+.PHONY: help demo test check bench tables docs nightly protos clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -44,6 +44,9 @@ check: $(READY) ## style, types, rooms, protos
 
 bench: $(READY) ## ratios against yardsticks measured in the same run, into out/bench.json
 	$(BIN)/python -m benchmarks.run --out out/bench.json
+
+tables: $(READY) ## what learners reach: figures that are not stored yet, and the tables of README.md and docs/
+	$(BIN)/python docs/tables.py
 
 # In an environment of its own: the site is made from text and syntax trees, and needs nothing of the project.
 DOCS := out/venv-docs

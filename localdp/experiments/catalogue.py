@@ -9,7 +9,7 @@ worth beside that truth.
 | a histogram, a vector, parities | root mean square error and largest error over the entries |
 | a classifier or a regression | its score on the records, and that of the same learner on the truth |
 | k-means | minus the mean squared distance to the nearest centre, and that of the truth |
-| pca | the part of the variance that the directions found capture, and that of the truth |
+| pca | the part of the variance that the directions found capture, that of the truth, and how far they are the true ones |
 | ranges, marginals, a construction | root mean square error and largest error of what is released |
 
 A trial that is refused, because the signal drowns or a budget is spent, is no failure of the experiment: it is counted, by

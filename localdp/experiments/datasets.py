@@ -1,45 +1,40 @@
 """Made-up people by name, each set with something known to find: nobody's records, so that everything may be shown.
 
 A set is made from a source of coins and a number of people; where it has a dimension, of that many features x0, x1, ...
-The label, where there is one, is the column `target`.
+The label, where there is one, is the column `target`.  `number_sets.py` and `bit_sets.py` have the recipes.
 
-| set | features | what is there to find |
-|---|---|---|
-| made-up | smoker, age, region, bmi | three in ten smoke |
-| bits | fair bits | every conjunction of k literals has frequency 2**-k |
-| conjunction | fair bits | the target is x0 and x1 and x2 |
-| parity | fair bits | the target is the parity of every second bit, from x0 |
-| gaussian-halfspace | standard normals, cut off at 5 | the target is the side of a hyperplane through 0 |
-| gaussian-line | standard normals, cut off at 5 | the target is a linear form of length 1, with noise of deviation 1/2 |
-| clusters | points of the unit square (or cube, ...) | four groups of deviation 0.06 around fixed centres |
+| set | what is there to find |
+|---|---|
+| made-up | three in ten of made-up people smoke |
+| bits | every conjunction of k literals has frequency 2**-k |
+| conjunction-2, conjunction, conjunction-4, conjunction-5 | the target is a conjunction of 2, 3, 4, 5 of the fair bits |
+| noisy-conjunction | of 3, with 5 % wrong labels |
+| parity, noisy-parity | the target is the parity of every second bit, from x0; with 5 % wrong labels |
+| majority | the target is what most of the first five bits are |
+| tree, rare-tree | (x0 and (x1 or x2)) or (not x0 and x3 and x4), 5 % wrong labels; of bits that are rare |
+| two-classes, few-of-a-class, copied-bits | bits independent given the class; a tenth in one; every other bit a copy |
+| gaussian-, correlated-, skewed-, rare-, outlier-halfspace | the target is the side of a hyperplane |
+| gaussian-, correlated-, skewed-, outlier-line | the target is a linear form, with noise |
+| components, correlated-components, skewed-components | directions of large variance |
+| clusters | four groups in the unit square (or cube, ...) |
+| corner-clusters, random-clusters, uneven-clusters | four groups in a cube of ten dimensions |
 
 Checked in tests/unit/experiments/test_datasets.py.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from localdp.domains import BitDomain, Domain, RealDomain, Records, Schema
+from localdp.domains import Records
 from localdp.errors import InvalidParameter
+from localdp.experiments import bit_sets, number_sets
+from localdp.experiments.number_sets import CORRELATED, ISOTROPIC, SKEWED, SKEWED_TOGETHER
 from localdp.experiments.population import made_up_people
 from localdp.randomness.source import RandomSource
 
 MOST_FEATURES = 256
-TARGET = "target"
-_REACH = 5.0  # standard deviations at which a normal feature is cut off
-_LITERALS = 3
-_NOISE = 0.5
-_SPREAD = 0.06
-_GROUPS = 4
-
-Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,84 +64,49 @@ def synthetic(name: str, people: int, source: RandomSource, dimension: int | Non
     return made.make(people, chosen, source)
 
 
-def fair_bits(source: RandomSource, people: int, dimension: int) -> Bits:
-    """A table of fair coins, eight from a byte."""
-    count = people * dimension
-    bits = np.unpackbits(source.raw(np.uint8, -(-count // 8)), count=count).view(np.bool_)
-    return bits.reshape(people, dimension)
-
-
-def normals(source: RandomSource, count: int) -> Floats:
-    """Standard normals, by Box and Muller (1958): data to be measured, never noise that hides anybody."""
-    pairs = -(-count // 2)
-    words = source.raw(np.uint64, 2 * pairs).astype(np.float64)
-    uniform = (words + 0.5) / 2.0**64
-    radius, angle = np.sqrt(-2 * np.log(uniform[:pairs])), 2 * math.pi * uniform[pairs:]
-    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:count]
-
-
-def _table(features: NDArray[np.generic], domain: Domain, target: object, label: Domain) -> Records:
-    columns: dict[str, object] = {f"x{place}": features[:, place] for place in range(features.shape[1])}
-    schema = Schema({**dict.fromkeys(columns, domain), TARGET: label})
-    return Records(schema, {**columns, TARGET: target})
-
-
-def _bits(people: int, dimension: int, source: RandomSource) -> Records:
-    rows = fair_bits(source, people, dimension)
-    columns = {f"x{place}": rows[:, place] for place in range(dimension)}
-    return Records(Schema(dict.fromkeys(columns, BitDomain())), columns)
-
-
-def _conjunction(people: int, dimension: int, source: RandomSource) -> Records:
-    rows = fair_bits(source, people, dimension)
-    return _table(rows, BitDomain(), rows[:, :_LITERALS].all(axis=1), BitDomain())
-
-
-def _parity(people: int, dimension: int, source: RandomSource) -> Records:
-    rows = fair_bits(source, people, dimension)
-    return _table(rows, BitDomain(), np.bitwise_xor.reduce(rows[:, ::2], axis=1), BitDomain())
-
-
-def _direction(source: RandomSource, dimension: int) -> Floats:
-    drawn = normals(source, dimension)
-    direction: Floats = drawn / np.linalg.norm(drawn)
-    return direction
-
-
-def _gaussians(people: int, dimension: int, source: RandomSource) -> Floats:
-    return np.clip(normals(source, people * dimension), -_REACH, _REACH).reshape(people, dimension)
-
-
-def _halfspace(people: int, dimension: int, source: RandomSource) -> Records:
-    direction, rows = _direction(source, dimension), _gaussians(people, dimension, source)
-    return _table(rows, RealDomain(-_REACH, _REACH), rows @ direction > 0, BitDomain())
-
-
-def _line(people: int, dimension: int, source: RandomSource) -> Records:
-    direction, rows = _direction(source, dimension), _gaussians(people, dimension, source)
-    values = rows @ direction + _NOISE * normals(source, people)
-    reach = RealDomain(-_REACH, _REACH)
-    return _table(rows, reach, np.clip(values, -_REACH, _REACH), reach)
-
-
-def _clusters(people: int, dimension: int, source: RandomSource) -> Records:
-    group = source.below(_GROUPS, people).astype(np.int64)
-    # Coordinate j of group g is 1/4 or 3/4, by bit j mod 2 of g: four corners in the plane, and copies of it beyond.
-    corner = (group[:, None] >> (np.arange(dimension) % 2)) & 1
-    rows = 0.25 + 0.5 * corner + _SPREAD * normals(source, people * dimension).reshape(people, dimension)
-    columns = {f"x{place}": np.clip(rows[:, place], 0.0, 1.0) for place in range(dimension)}
-    return Records(Schema(dict.fromkeys(columns, RealDomain(0.0, 1.0))), columns)
-
-
 SYNTHETIC: dict[str, SyntheticSet] = {
     "made-up": SyntheticSet(
         "smoker, age, region and bmi of made-up people",
         lambda people, _, source: made_up_people(people, source),
     ),
-    "bits": SyntheticSet("fair bits", _bits, 8),
-    "conjunction": SyntheticSet("fair bits; the target is x0 and x1 and x2", _conjunction, 10, _LITERALS),
-    "parity": SyntheticSet("fair bits; the target is a parity", _parity, 8),
-    "gaussian-halfspace": SyntheticSet("normals; the target is a side of a hyperplane", _halfspace, 10),
-    "gaussian-line": SyntheticSet("normals; the target is a linear form with noise", _line, 5),
-    "clusters": SyntheticSet("four groups of points in the unit square", _clusters, 2),
+    "bits": SyntheticSet("fair bits", bit_sets.plain, 8),
+    "conjunction-2": SyntheticSet("2 of 10 fair bits", bit_sets.conjunction(2), 10, 2),
+    "conjunction": SyntheticSet("3 of 10 fair bits", bit_sets.conjunction(3), 10, 3),
+    "conjunction-4": SyntheticSet("4 of 10 fair bits", bit_sets.conjunction(4), 10, 4),
+    "conjunction-5": SyntheticSet("5 of 10 fair bits", bit_sets.conjunction(5), 10, 5),
+    "noisy-conjunction": SyntheticSet(
+        "3 of 10 fair bits, 5 % wrong labels", bit_sets.noisy_conjunction(), 10, 3
+    ),
+    "parity": SyntheticSet("parity of fair bits", bit_sets.parity(), 8),
+    "noisy-parity": SyntheticSet("parity of fair bits, 5 % wrong labels", bit_sets.parity(0.05), 8),
+    "majority": SyntheticSet("majority of 5 of 10 fair bits", bit_sets.majority(), 10, 5),
+    "tree": SyntheticSet("tree of three levels, fair bits, 5 % wrong labels", bit_sets.tree(), 10, 5),
+    "rare-tree": SyntheticSet("the same tree, bits that are rare", bit_sets.tree(rare=True), 10, 5),
+    "two-classes": SyntheticSet("bits independent given the class", bit_sets.two_classes(), 10),
+    "few-of-a-class": SyntheticSet("the same, a tenth in one class", bit_sets.two_classes(few=True), 10),
+    "copied-bits": SyntheticSet("the same, every other bit a copy", bit_sets.two_classes(copied=True), 10),
+    "gaussian-halfspace": SyntheticSet("isotropic", number_sets.halfspace(ISOTROPIC), 10),
+    "correlated-halfspace": SyntheticSet("correlated", number_sets.halfspace(CORRELATED), 10),
+    "skewed-halfspace": SyntheticSet("skewed", number_sets.halfspace(SKEWED), 10),
+    "rare-halfspace": SyntheticSet(
+        "a tenth in one class", number_sets.halfspace(CORRELATED, rare=True), 10
+    ),
+    "outlier-halfspace": SyntheticSet(
+        "2 % at the bounds", number_sets.halfspace(ISOTROPIC, outliers=True), 10
+    ),
+    "gaussian-line": SyntheticSet("isotropic", number_sets.line(ISOTROPIC), 10),
+    "correlated-line": SyntheticSet("correlated", number_sets.line(CORRELATED), 10),
+    "skewed-line": SyntheticSet("skewed", number_sets.line(SKEWED), 10),
+    "outlier-line": SyntheticSet("2 % at the bounds", number_sets.line(ISOTROPIC, outliers=True), 10),
+    "components": SyntheticSet("variances 0.37 and nine of 0.07", number_sets.components, 10),
+    "correlated-components": SyntheticSet(
+        "spreads from 1.5 to 0.3", number_sets.features_alone(CORRELATED), 10
+    ),
+    "skewed-components": SyntheticSet("skewed", number_sets.features_alone(SKEWED_TOGETHER), 10),
+    "clusters": SyntheticSet("four groups in the unit square", number_sets.clusters, 2),
+    "corner-clusters": SyntheticSet("four groups at corners of a cube", number_sets.groups(), 10),
+    "random-clusters": SyntheticSet("four groups anywhere", number_sets.groups(anywhere=True), 10),
+    "uneven-clusters": SyntheticSet(
+        "groups of 70, 20, 7 and 3 %, 2 % at the bounds", number_sets.groups(uneven=True), 10
+    ),
 }

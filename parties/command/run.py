@@ -1,10 +1,10 @@
-"""`localdp run`: an experiment from a file, forecast or run, and gone on with after it was cut off."""
+"""`localdp run`: an experiment from a file or a table of the package, forecast or run, and gone on with if cut off."""
 
 from __future__ import annotations
 
 import os
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,7 +40,11 @@ _SPARE = ("bytes", "refused", "trials", "predicted")  # where a terminal is narr
 @command
 def run(
     file: Annotated[
-        Path, typer.Argument(readable=False, help="The experiment, in TOML: see docs/experiments.md.")
+        Path,
+        typer.Argument(
+            readable=False,
+            help="The experiment, in TOML: see docs/experiments.md. Or a learner, such as k-means: its table.",
+        ),
     ],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what each cell would yield, cost and take.")
@@ -60,23 +64,59 @@ def run(
     Experiments sweep over trust models, epsilons, people and dimensions, with many trials.
     """
     from parties.command.signals import terminate_like_ctrl_c
-    from parties.experiments.reading import load_experiment
-    from parties.experiments.running import run_experiment, seeded
-    from parties.view.experiments import experiment_shown
+    from parties.experiments.running import seeded
 
-    experiment = seeded(load_experiment(file), insecure_seed)
-    if out is not None:
-        experiment = replace(experiment, output=replace(experiment.output, directory=out))
+    name, loaded = _loaded(file)
+    experiments = [seeded(one, insecure_seed) for one in _elsewhere(loaded, out)]
     terminate_like_ctrl_c()
     if dry_run:
-        _forecast(experiment, json)
+        _several([_forecast(experiment, json) for experiment in experiments], json)
         return
+    workers = jobs or min(MOST_JOBS, os.cpu_count() or 1)
     with going_on():
-        with experiment_shown(experiment, stderr_console(), json) as done:
-            workers = jobs or min(MOST_JOBS, os.cpu_count() or 1)
-            finished = run_experiment(experiment, jobs=workers, resume=resume, done=done)
-        finished.written.extend(_report(experiment.output.directory, finished.written, json))
-    _tell(finished, json)
+        runs = [_finished(experiment, workers, resume, json) for experiment in experiments]
+    if name is not None:
+        _tell_table(name, experiments, runs, json)
+        return
+    _several([_tell(finished, json) for finished in runs], json)
+
+
+def _several(told: list[Data], json: bool) -> None:
+    """One envelope for machines, whatever the number of experiments; people have been told already."""
+    if json:
+        print_ok(told[0] if len(told) == 1 else {"experiments": told})
+
+
+def _loaded(file: Path) -> tuple[str | None, tuple[Experiment, ...]]:
+    """The experiments of a file; or of a table of the package, with its name."""
+    from parties.experiments.learner_figures import NAMES, definition
+    from parties.experiments.reading import load_experiments
+
+    if str(file) in NAMES and not file.exists():
+        return str(file), definition(str(file))
+    return None, load_experiments(file)
+
+
+def _elsewhere(experiments: tuple[Experiment, ...], out: Path | None) -> list[Experiment]:
+    """The experiments with results where the command line says; each in a directory of its own if there are several."""
+    if out is None:
+        return list(experiments)
+    places = [out if one.part is None else out / one.part for one in experiments]
+    return [
+        replace(one, output=replace(one.output, directory=place))
+        for one, place in zip(experiments, places, strict=True)
+    ]
+
+
+def _finished(experiment: Experiment, workers: int, resume: bool, json: bool) -> Run:
+    """The run of one experiment, with its report."""
+    from parties.experiments.running import run_experiment
+    from parties.view.experiments import experiment_shown
+
+    with experiment_shown(experiment, stderr_console(), json) as done:
+        finished = run_experiment(experiment, jobs=workers, resume=resume, done=done)
+    finished.written.extend(_report(experiment.output.directory, finished.written, json))
+    return finished
 
 
 def _report(directory: Path, written: list[Path], json: bool) -> list[Path]:
@@ -98,7 +138,8 @@ def _report(directory: Path, written: list[Path], json: bool) -> list[Path]:
         return []
 
 
-def _forecast(experiment: Experiment, json: bool) -> None:
+def _forecast(experiment: Experiment, json: bool) -> Data:
+    """What each cell would yield, as data; and in words, unless it is for machines."""
     from parties.experiments.forecast import caveats, forecasts
     from parties.experiments.running import preflight
     from parties.report.fitting import print_fitting
@@ -108,10 +149,10 @@ def _forecast(experiment: Experiment, json: bool) -> None:
         preflight(experiment)
         cells = list(forecasts(experiment))
     seconds = sum(cell.seconds or 0.0 for cell in cells)
+    about = {"seconds_on_one_worker": round(seconds, 3), "caveats": list(caveats(experiment))}
+    told: Data = {"cells": [cell.to_data() for cell in cells], **about}
     if json:
-        told = {"seconds_on_one_worker": round(seconds, 3), "caveats": list(caveats(experiment))}
-        print_ok({"cells": [cell.to_data() for cell in cells], **told})
-        return
+        return told
     console = stdout_console()
     print_fitting(console, _forecast_table(experiment, cells), _SPARE)
     for how in dict.fromkeys(
@@ -123,6 +164,7 @@ def _forecast(experiment: Experiment, json: bool) -> None:
     trials = sum(cell.trials for cell in cells)
     total = f"{len(cells)} cells, {trials:,} trials, about {seconds:,.0f} s on one worker."
     print_prose(console, f"{total} Nobody was asked.")
+    return told
 
 
 def _forecast_table(experiment: Experiment, cells: list[Forecast]) -> Table:
@@ -137,6 +179,12 @@ def _forecast_table(experiment: Experiment, cells: list[Forecast]) -> Table:
 
 
 def _table(title: str, dimensions: bool, *further: str) -> Table:
+    """An empty table of cells."""
+    where = ("epsilon", "people", *([_DIMENSION] if dimensions else []))
+    return _empty(title, ("model",), *where, *further)
+
+
+def _empty(title: str, words: tuple[str, ...], *numbers: str) -> Table:
     """An empty table, for numbers that are never cut short (`print_fitting`)."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -144,8 +192,9 @@ def _table(title: str, dimensions: bool, *further: str) -> Table:
     table = Table(
         box=SIMPLE_HEAD, title=title, pad_edge=False, title_justify="left", caption_justify="left"
     )
-    table.add_column("model", no_wrap=True)
-    for name in ("epsilon", "people", *([_DIMENSION] if dimensions else []), *further):
+    for name in words:
+        table.add_column(name, no_wrap=True)
+    for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     return table
 
@@ -155,19 +204,17 @@ def _where(cell: Data, dimensions: bool) -> list[str]:
     return [*where, _shown(cell["dimension"])] if dimensions else where
 
 
-def _tell(run: Run, json: bool) -> None:
+def _tell(run: Run, json: bool) -> Data:
+    """What a run brought, as data; and in words, unless it is for machines."""
     from parties.report.fitting import print_fitting
 
-    data = run.results.to_data()
+    told: Data = {
+        "provenance": run.results.provenance,
+        "cells": run.results.cells,
+        "written": [str(path) for path in run.written],
+    }
     if json:
-        print_ok(
-            {
-                "provenance": data["provenance"],
-                "cells": data["cells"],
-                "written": [str(path) for path in run.written],
-            }
-        )
-        return
+        return told
     console = stdout_console()
     print_fitting(console, _result_table(run.results), _SPARE)
     provenance = run.results.provenance
@@ -180,6 +227,30 @@ def _tell(run: Run, json: bool) -> None:
         print_prose(console, promise)
     print_prose(console, str(provenance["privacy"]))
     print_whole(console, f"Written: {', '.join(map(plain_path, run.written))}")
+    return told
+
+
+def _tell_table(name: str, experiments: list[Experiment], runs: list[Run], json: bool) -> None:
+    """What a table of the package gave, beside what is stored of it."""
+    from parties.experiments.learner_figures import figures_of, learner_of, measure_of, stored
+    from parties.report.fitting import print_fitting
+
+    known, found = stored(name), {}
+    for experiment, run in zip(experiments, runs, strict=True):
+        found[experiment.data.about] = figures_of(learner_of(experiment), run.results.trials)
+    if json:
+        figures = {
+            one: {column: asdict(each) for column, each in row.items()} for one, row in found.items()
+        }
+        print_ok({"measure": measure_of(name), "sets": figures})
+        return
+    table = _empty(f"{measure_of(name)}: mean and spread over the seeds", ("set", "model"), "now", "stored")
+    for chosen, row in found.items():
+        for column, figure in row.items():
+            before = known.get(chosen, {}).get(column)
+            table.add_row(chosen, column.replace("_", "-"), figure.text, before.text if before else "-")
+    print_fitting(stdout_console(), table, ())
+    print_prose(stdout_console(), str(runs[0].results.provenance["privacy"]))
 
 
 def _promises(results: Results) -> list[str]:

@@ -1,4 +1,5 @@
-"""Public data sets that come with scikit-learn (breast-cancer, diabetes, wine, digits) and statsmodels (fair).
+"""Public data sets that come with scikit-learn (breast-cancer, diabetes, digits, iris, wine) and statsmodels (fair,
+randhie).  The target is the column that each is known for; what it was made from is no feature.
 
 These tables are published, so nothing is lost by taking bounds from them: each column gets the next round number (1, 2 or 5
 times a power of ten) beyond its extremes.  For anybody's own data bounds are told in [schema], and never read off.
@@ -8,6 +9,7 @@ Checked in tests/unit/parties/experiments/test_experiment_populations.py.
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 from collections.abc import Callable
@@ -78,8 +80,9 @@ def _diabetes() -> Records:
     return _records({**columns, TARGET: _real(found.target)})
 
 
-def _wine() -> Records:
-    found = _sklearn("wine")
+def _kinds(loader: str) -> Records:
+    """Numbers, and a target with a label for each kind."""
+    found = _sklearn(loader)
     columns = {_named(name): _real(found.data[:, place]) for place, name in enumerate(found.feature_names)}
     return _records({**columns, TARGET: _labels(found.target, [str(name) for name in found.target_names])})
 
@@ -90,14 +93,26 @@ def _digits() -> Records:
     return _records({**columns, TARGET: _labels(found.target, [str(digit) for digit in range(10)])})
 
 
-def _fair() -> Records:
+def _statsmodels(name: str, without: str) -> tuple[dict[str, Column], ColumnArray]:
+    """The columns of a set but one, which the target is made from; and that one."""
     try:
-        from statsmodels.datasets import fair
+        module = importlib.import_module(f"statsmodels.datasets.{name}")
     except ImportError as error:
         raise InvalidParameter("this set comes with statsmodels: pip install statsmodels") from error
-    table = fair.load_pandas().data
-    columns = {_named(name): _real(table[name].to_numpy()) for name in table.columns}
-    return _records({**columns, TARGET: (BitDomain(), table["affairs"].to_numpy() > 0)})
+    found = {column: values.to_numpy() for column, values in module.load_pandas().data.items()}
+    return {_named(one): _real(values) for one, values in found.items() if one != without}, found[without]
+
+
+def _fair() -> Records:
+    """Whether somebody had affairs, of 8 answers to a survey."""
+    columns, affairs = _statsmodels("fair", "affairs")
+    return _records({**columns, TARGET: (BitDomain(), affairs > 0)})
+
+
+def _randhie() -> Records:
+    """How often somebody saw a doctor in a year, of 9 facts about insurance and health."""
+    columns, visits = _statsmodels("randhie", "mdvis")
+    return _records({**columns, TARGET: _real(visits)})
 
 
 BUNDLED: dict[str, Callable[[], Records]] = {
@@ -105,5 +120,7 @@ BUNDLED: dict[str, Callable[[], Records]] = {
     "diabetes": _diabetes,
     "digits": _digits,
     "fair": _fair,
-    "wine": _wine,
+    "iris": lambda: _kinds("iris"),
+    "randhie": _randhie,
+    "wine": lambda: _kinds("wine"),
 }

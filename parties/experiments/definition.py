@@ -99,7 +99,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One file."""
+    """One file, or a part of it."""
 
     path: Path
     text: str
@@ -110,8 +110,11 @@ class Experiment:
     task: QueryTask | LearnerTask
     output: Output
     options: Mapping[str, Data] = field(default_factory=dict)  # of each model
+    baselines: bool = False  # whether scikit-learn learns from the same people
+    part: str | None = None  # which one of a file with several sets
 
     @property
     def digest(self) -> str:
         """What the experiment is recognised by."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        told = self.text if self.part is None else f"{self.part}\n{self.text}"
+        return hashlib.sha256(told.encode()).hexdigest()

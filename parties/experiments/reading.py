@@ -2,7 +2,7 @@
 
 ```toml
 [data]
-set = "made-up"                # or path = "patients.csv" (.csv, .parquet, .arrow, .feather), relative to this file
+set = "made-up"                # or several, ["wine", "iris"]; or path = "patients.csv" (.csv, .parquet, .arrow, .feather)
 # resample = 5000              # tables and bundled sets: draw so many rows with replacement; true: as many as run.people
 
 # [schema]                     # with path: its columns, with bounds that are told and not read off the data
@@ -29,6 +29,7 @@ epsilon = [0.5, 1, 2]          # nats per person and trial
 people = [1000, 1e5]
 # dimension = [2, 4, 8]        # of a synthetic set that has one
 trials = 100
+# baselines = true             # of a learner: what scikit-learn and a constant reach on the same people
 # insecure_seeds = [1, 2]      # repeatable coins, hence no privacy: for made-up people only
 
 # [run.parameters]             # of the learner or the release
@@ -46,6 +47,7 @@ Checked, refusal by refusal, in tests/unit/parties/experiments/test_experiment_r
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from localdp.algorithms.definition import Learner
@@ -63,6 +65,7 @@ from localdp.experiments.datasets import MOST_FEATURES, SYNTHETIC
 from localdp.oracles.models import MODELS
 from parties.agent.declared import Declared, declared_schema
 from parties.durable import Data
+from parties.experiments.counterparts import COUNTERPARTS, has_counterpart
 from parties.experiments.definition import (
     FORMATS,
     TRANSPORTS,
@@ -95,13 +98,22 @@ _RUN = (
     "people",
     "dimension",
     "trials",
+    "baselines",
     "insecure_seeds",
 )
 
 
+def load_experiments(path: Path) -> tuple[Experiment, ...]:
+    """Read and check a file: an experiment for each set that it names; its table, if it has one, is read, too."""
+    return _Reader(TomlFile(path)).experiments()
+
+
 def load_experiment(path: Path) -> Experiment:
-    """Read and check an experiment; its table, if it has one, is read and checked, too."""
-    return _Reader(TomlFile(path)).experiment()
+    """Read and check a file of one experiment."""
+    several = load_experiments(path)
+    if len(several) > 1:
+        raise InvalidParameter(f"{path} has {len(several)} experiments, one for each set")
+    return several[0]
 
 
 class _Reader:
@@ -118,10 +130,13 @@ class _Reader:
         self._run = Section(file, ("run",), _RUN, required=True)
         self._output = Section(file, ("output",), ("directory", "formats"))
 
-    def experiment(self) -> Experiment:
-        data, parties = self._source(), self._plan()
-        faults = self._read_faults()
-        task, sweep = self._task(), self._sweep(data, parties)
+    def experiments(self) -> tuple[Experiment, ...]:
+        sources = self._sources()
+        return tuple(self._experiment(data, several=len(sources) > 1) for data in sources)
+
+    def _experiment(self, data: DataSource, several: bool) -> Experiment:
+        parties, faults, task = self._plan(), self._read_faults(), self._task()
+        places, sweep = self._places(), self._sweep(data, parties)
         experiment = Experiment(
             self._file.path,
             self._file.text,
@@ -130,45 +145,62 @@ class _Reader:
             faults,
             sweep,
             task,
-            self._places(),
+            replace(places, directory=places.directory / data.about) if several else places,
             self._options(),
+            baselines=self._baselines(task),
+            part=data.about if several else None,
         )
         self._check_faults(experiment)
         self._check_task(experiment)
         return experiment
 
-    def _source(self) -> DataSource:
-        name, path = self._data.text("set"), self._data.text("path")
-        if (name is None) is (path is None):
-            raise self._data.missing("set", f"set = one of {', '.join(SETS)}, or path = a table's file")
-        if name is not None:
-            if name not in SETS:
-                raise self._data.wrong("set", f"no set is called {name:.40}; there are {', '.join(SETS)}")
+    def _sources(self) -> tuple[DataSource, ...]:
+        """The sets, or the table."""
+        if ("set" in self._data) is ("path" in self._data):
+            raise self._data.missing("set", f"set = some of {', '.join(SETS)}, or path = a table's file")
+        if "set" in self._data:
+            names = self._names()
             if "schema" in self._file.table:
                 raise self._file.wrong(("schema",), "goes with data.path; a set has a schema of its own")
             if "public" in self._data:
                 raise self._data.wrong("public", "goes with data.path; a set is public, or made up")
-            return DataSource(name=name, resample=self._resampled(name))
+            if "resample" in self._data and all(name in SYNTHETIC for name in names):
+                raise self._data.wrong("resample", "a made-up set has as many people as run.people says")
+            return tuple(
+                DataSource(name=name, resample=name not in SYNTHETIC and self._resampled())
+                for name in names
+            )
+        path = self._data.text("path")
         assert path is not None
         source = DataSource(
-            self._file.path.parent / path, self._schema(), None, self._resampled(None), self._is_public()
+            self._file.path.parent / path, self._schema(), None, self._resampled(), self._is_public()
         )
         self._check_table(source)
-        return source
+        return (source,)
+
+    def _names(self) -> tuple[str, ...]:
+        """The sets, each of which there is."""
+        told = self._data.raw("set")
+        for name in told if isinstance(told, list) else [self._data.text("set")]:
+            if name not in SETS:
+                raise self._data.wrong("set", f"no set is called {name!s:.40}; there are {', '.join(SETS)}")
+        return self._data.choices("set", SETS) or ()
+
+    def _baselines(self, task: QueryTask | LearnerTask) -> bool:
+        if not self._run.flag(
+            "baselines", "true if scikit-learn is to learn from the same people, or false"
+        ):
+            return False
+        if not has_counterpart(task):
+            raise self._run.wrong("baselines", f"only of {', '.join(COUNTERPARTS)}")
+        return True
 
     def _is_public(self) -> bool:
-        value = self._data.raw("public") if "public" in self._data else False
-        if not isinstance(value, bool):
-            raise self._data.wrong("public", "true if anybody may know the rows of this table, or false")
-        return value
+        return self._data.flag("public", "true if anybody may know the rows of this table, or false")
 
-    def _resampled(self, name: str | None) -> bool:
-        if "resample" not in self._data:
-            return False
-        if name in SYNTHETIC:
-            raise self._data.wrong("resample", "a made-up set has as many people as run.people says")
-        if self._data.raw("resample") is True:
-            return True
+    def _resampled(self) -> bool:
+        if "resample" not in self._data or self._data.raw("resample") is True:
+            return "resample" in self._data
         self._data.whole("resample", 1, MOST_PEOPLE, 1)
         return True
 

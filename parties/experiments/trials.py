@@ -17,6 +17,7 @@ from typing import Any
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.ledger import MemoryLedger
+from localdp.algorithms.definition import Measures
 from localdp.domains import Records
 from localdp.domains.dealing import joined
 from localdp.errors import BudgetExhausted, LocalDpError, PolicyRefused
@@ -27,6 +28,7 @@ from localdp.oracles.lr import LROracle
 from localdp.oracles.models import Parties, model_named, oracle_of
 from localdp.randomness.source import RandomSource
 from parties.experiments.cells import Block, BlockResult, Cell, Row, SweepWork
+from parties.experiments.counterparts import counterparts_of
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
 from parties.experiments.processes import BROKEN, CountingShareServers, Processes, needs_processes
@@ -48,6 +50,7 @@ class _Population:
     records: Records
     parts: tuple[Records, ...]
     truth: Any
+    beside: Measures  # what baselines reach on these people
 
 
 _made: OrderedDict[tuple[str, bytes, int, int | None], _Population] = OrderedDict()
@@ -141,7 +144,9 @@ def _trial(
         if setting is not None and setting.refusing:
             row["parties_refusing"] = setting.refusing
         return row, _explained(error, work.experiment, cell, setting)
-    return _answered(told) | _faulty_people(setting, people.parts, cell.model), told.claim
+    return _answered(told) | dict(people.beside) | _faulty_people(
+        setting, people.parts, cell.model
+    ), told.claim
 
 
 def _explained(
@@ -185,7 +190,10 @@ def _population(work: SweepWork, cell: Cell) -> _Population:
         plan = work.experiment.parties
         records = population(work.experiment.data, cell.people, cell.dimension, keyring)
         parts = dealt_out(records, plan.sizes or plan.number)
-        _made[key] = _Population(records, parts, work.experiment.task.truth(records))
+        task = work.experiment.task
+        truth = task.truth(records)
+        beside = counterparts_of(task, records, truth) if work.experiment.baselines else {}
+        _made[key] = _Population(records, parts, truth, beside)
     return _made[key]
 
 

@@ -68,6 +68,13 @@ class Section:
             raise self.wrong(name, "a fraction from 0 up to and not including 1, such as 0.1")
         return float(value)
 
+    def flag(self, name: str, meaning: str) -> bool:
+        """True or false; false where it is not given."""
+        value = self.raw(name) if name in self else False
+        if not isinstance(value, bool):
+            raise self.wrong(name, meaning)
+        return value
+
     def choices(self, name: str, among: Sequence[str]) -> tuple[str, ...] | None:
         """Some of the known words, each once."""
         return self._several(name, lambda value: self._choice(name, value, among))

@@ -52,6 +52,28 @@ def test_a_run_prints_one_envelope_and_writes_its_files(tmp_path: Path) -> None:
     assert parquet.read_table(tmp_path / "out" / "results.parquet").num_rows == 8 * 50
 
 
+def test_several_sets_are_several_runs_in_one_envelope(tmp_path: Path) -> None:
+    text = (
+        TEXT.format(trials=2)
+        .replace('"made-up"', '["bits", "majority"]')
+        .replace("smoker and age >= 65", "x0")
+    )
+    (tmp_path / "several.toml").write_text(text)
+    told = envelope(localdp(tmp_path, "run", "several.toml", "--jobs", "1", "--json", *SEED))
+    assert [one["provenance"]["data"] for one in told["data"]["experiments"]] == ["bits", "majority"]
+    assert {path.parent.name for path in tmp_path.rglob("results.json")} == {"bits", "majority"}
+    planned = envelope(localdp(tmp_path, "run", "several.toml", "--dry-run", "--json"))
+    assert [len(one["cells"]) for one in planned["data"]["experiments"]] == [8, 8]
+
+
+def test_a_table_of_the_package_is_run_by_its_name_and_shown_beside_what_is_stored(tmp_path: Path) -> None:
+    told = localdp(tmp_path, "run", "conjunction", "--jobs", "1", "--insecure-seed", "0")
+    assert told.returncode == 0, told.stderr
+    (shown,) = [line for line in told.stdout.splitlines() if line.split()[:2] == ["conjunction-2", "local"]]
+    assert shown.count("1.000 ± 0.000") == 2
+    assert (tmp_path / "out/conjunction/conjunction-2/results.json").exists()
+
+
 def test_for_people_the_table_is_whole_and_progress_goes_to_standard_error(tmp_path: Path) -> None:
     told = localdp(tmp_path, "run", written(tmp_path, 10), "--jobs", "1", *SEED)
     assert told.returncode == 0, told.stderr

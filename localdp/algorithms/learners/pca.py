@@ -20,12 +20,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from localdp.algorithms.at_hand.bounds import Bounds
-from localdp.algorithms.definition import features_of
+from localdp.algorithms.definition import Measures, features_of
 from localdp.algorithms.learners.descent import divided_plan, error_after, is_noiseless
 from localdp.algorithms.learners.learned_scale import LEAST_ROUNDS, MARGIN, learned, learned_sizes
 from localdp.algorithms.learners.noisy_moments import mean_weight, symmetric, wigner
@@ -211,6 +212,11 @@ class PCA(Transformer):
         self._require_fitted("components_")
         features: Floats = np.asarray(along, np.float64) @ self.components_ + self.mean_
         return features
+
+    def measures(self, truth: Self, records: Records) -> Measures:
+        """Also how much of the directions found is within the span of the true ones: a squared cosine, for one of each."""
+        inside = np.square(self.components_ @ truth.components_.T).sum() / len(self.components_)
+        return {**super().measures(truth, records), "aligned": float(inside)}
 
     def _scored(self, records: Records) -> float:
         """The part of the variance within the span of the directions found."""

@@ -15,7 +15,15 @@ from parties.experiments.definition import DataSource
 from parties.experiments.populations import SETS, population, schema_of
 
 KEYS = Keyring.insecurely_seeded(1)
-SIZES = {"breast-cancer": 569, "diabetes": 442, "digits": 1797, "fair": 6366, "wine": 178}
+SIZES = {
+    "breast-cancer": 569,
+    "diabetes": 442,
+    "digits": 1797,
+    "fair": 6366,
+    "iris": 150,
+    "randhie": 20190,
+    "wine": 178,
+}
 
 
 @pytest.mark.parametrize("name", BUNDLED)
@@ -24,6 +32,11 @@ def test_a_bundled_set_has_its_published_size_and_a_target_within_round_bounds(n
     assert records.people == SIZES[name]
     assert "target" in records.schema
     assert schema_of(DataSource(name=name), None) == records.schema
+
+
+def test_what_a_target_was_made_from_is_no_feature() -> None:
+    assert "affairs" not in bundled("fair").schema
+    assert "mdvis" not in bundled("randhie").schema
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -126,6 +126,22 @@ BAD: dict[str, tuple[str, str, str, int, str]] = {
         2,
         "no set is called made-upp; there are made-up",
     ),
+    "one of several sets that is not there": (
+        GOOD,
+        '"made-up"',
+        '["made-up", "wines"]',
+        2,
+        "no set is called wines; there are made-up",
+    ),
+    "the same set twice": (GOOD, '"made-up"', '["made-up", "made-up"]', 2, "stands there twice"),
+    "baselines of a query": (GOOD, "trials = 5", "baselines = true", 13, "run.baselines: only of boosting"),
+    "baselines that are no truth value": (
+        GOOD,
+        "trials = 5",
+        "baselines = 1",
+        13,
+        "run.baselines: true if",
+    ),
     "a set with a schema": (
         GOOD,
         "[parties]",
