@@ -19,6 +19,7 @@ import numpy as np
 from localdp.computing.adding import added, widened
 from localdp.computing.comparing import all_ones, greater_than
 from localdp.computing.dialogue import Dialogue, together
+from localdp.computing.digit_coins import require_small
 from localdp.computing.gates import conjunction, lanes, opened_words, reshared
 from localdp.computing.joint_noise import flipped_coins, words_for
 from localdp.computing.seat import Seat, SharedElements, SharedWords, joined
@@ -48,6 +49,7 @@ def noisy_maximum(seat: Seat, additive: Words, law: SelectionLaw) -> Dialogue[in
     count = additive.shape[1]
     if not 1 <= count <= MOST_SCORES:
         raise InvalidParameter(f"a selection is among 1 to {MOST_SCORES} scores")
+    require_small(law.delta(count))
     doublings = (count - 1).bit_length()
     scores = yield from reshared(seat, additive)
     placed, present = in_lanes(scores, doublings)
