@@ -7,8 +7,9 @@ scores, and ties go to the lower index.  In a stage groups of up to 16 are compa
 beats all others is found (4), and its value and index are chosen (1): 11 rounds for 16 scores, where halving would
 take 28.  Lanes without a score have the value 0 and a higher index than all scores, so they never win.
 
-Claim.  The index has the law of `selection_law.SelectionLaw`, with scores between -2**29 and 3 * 2**29 - 1; one
-server's view is independent of scores and noise, given the index.
+Claim.  The index has the law of `selection_law.SelectionLaw`, with scores between -2**29 and 3 * 2**29 - 1.  A
+server sees the index and the messages of gates and proofs, each of whose views is enumerated in test_views.py and
+test_proof.py; that of the whole protocol is not.
 Checked in tests/unit/computing/test_noisy_maximum.py.
 """
 
