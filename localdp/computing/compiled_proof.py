@@ -1,4 +1,4 @@
-"""The arithmetic of the proofs as compiled code: what `NumpyProofCode` computes, ten times faster.
+"""The arithmetic of the proofs as compiled code: what `NumpyProofCode` computes, five to seven times faster.
 
 Elements stand one after the other, the least limb first, as on the wire; each function is compiled for each field
 that is used, by the means of `sharing/prio3/batch/compiled`.  Loops over words run over whole slices in a function of

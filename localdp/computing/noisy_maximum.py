@@ -7,8 +7,9 @@ scores, and ties go to the lower index.  In a stage groups of up to 16 are compa
 beats all others is found (4), and its value and index are chosen (1): 11 rounds for 16 scores, where halving would
 take 28.  Lanes without a score have the value 0 and a higher index than all scores, so they never win.
 
-Claim.  The index has the law of `selection_law.SelectionLaw`, with scores between -2**29 and 3 * 2**29 - 1; one
-server's view is independent of scores and noise, given the index.
+Claim.  The index has the law of `selection_law.SelectionLaw`, with scores between -2**29 and 3 * 2**29 - 1.  A
+server sees the index and the messages of gates and proofs, each of whose views is enumerated in test_views.py and
+test_proof.py; that of the whole protocol is not.
 Checked in tests/unit/computing/test_noisy_maximum.py.
 """
 
@@ -26,6 +27,7 @@ from localdp.computing.selection_law import SelectionLaw
 from localdp.computing.tent import sliced, tent
 from localdp.computing.verification import verified
 from localdp.errors import InvalidParameter
+from localdp.sharing.digit_coins import require_small
 from localdp.sharing.prio3.batch.words import Words
 
 VALUE_BITS = 32
@@ -48,6 +50,7 @@ def noisy_maximum(seat: Seat, additive: Words, law: SelectionLaw) -> Dialogue[in
     count = additive.shape[1]
     if not 1 <= count <= MOST_SCORES:
         raise InvalidParameter(f"a selection is among 1 to {MOST_SCORES} scores")
+    require_small(law.delta(count))
     doublings = (count - 1).bit_length()
     scores = yield from reshared(seat, additive)
     placed, present = in_lanes(scores, doublings)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from types import EllipsisType
 
 import numpy as np
@@ -71,12 +70,6 @@ def stacked(parts: Sequence[SharedWords]) -> SharedWords:
     return SharedWords(np.stack([part.both for part in parts], axis=1))
 
 
-def cut(shared: SharedWords, sizes: Sequence[int]) -> list[SharedWords]:
-    """Rows again, so many for each."""
-    ends = np.cumsum([0, *sizes])
-    return [shared[int(start) : int(end)] for start, end in pairwise(ends)]
-
-
 @dataclass(frozen=True, slots=True)
 class SharedElements:
     """One server's components of shared field elements: (2, limbs, count)."""
@@ -122,10 +115,6 @@ class Seat:
         both = shared.both.copy()
         both[self.place_of_zero] ^= mask
         return SharedWords(both)
-
-    def public(self, mask: Words) -> SharedWords:
-        """A public constant as shared words."""
-        return self.flipped(SharedWords(np.zeros((2, *mask.shape), np.uint64)), mask)
 
     def aborted(self, check: str) -> ComputationAborted:
         """A check failed: since this server is honest, one of the two others is not."""

@@ -166,3 +166,11 @@ class LaplaceCoins:
 def delta_of(epsilon: Epsilon, count: int, distance: Fraction) -> Fraction:
     """(1 + e^epsilon) d tau: what d draws, each within tau of a law that is epsilon-private, add to it."""
     return (1 + exp_above(epsilon.exact)) * count * distance
+
+
+def require_small(delta: Fraction) -> None:
+    """Refuse what would be promised with a larger delta than 2**-40."""
+    if delta > LARGEST_DELTA:
+        raise InvalidParameter(
+            "delta would be above 2**-40: so large an epsilon, or so many numbers, are not for joint noise; ask with less"
+        )

@@ -35,7 +35,7 @@ from localdp.randomness.discrete_laplace import DiscreteLaplace
 from localdp.randomness.polya import PolyaDifference
 from localdp.randomness.source import Integers, RandomSource
 from localdp.sharing.additive import MOST_SERVERS
-from localdp.sharing.digit_coins import LARGEST_DELTA, LaplaceCoins
+from localdp.sharing.digit_coins import LaplaceCoins, require_small
 from localdp.sharing.summed_noise import SummedNoise
 
 PlanKind: TypeAlias = Literal["each-server", "divided", "joint"]
@@ -197,11 +197,8 @@ class ServerNoise:
         """Refuse noise that could not be drawn, or not with a delta below 2^-40."""
         if not self.plan.is_joint:
             assert self.law  # which refuses what it could not draw
-        elif self.delta(length) > LARGEST_DELTA:
-            raise InvalidParameter(
-                f"joint noise on {length:,} sums at epsilon {self.epsilon} would have a delta above 2^-40: ask for fewer at"
-                " once, or take the noise plan each-server"
-            )
+        else:
+            require_small(self.delta(length))
 
     def draw(self, source: RandomSource, length: int) -> Integers:
         """One server's noises, one for each of `length` sums, independently."""

@@ -1,8 +1,9 @@
 """One dishonest server of three, at any of its messages: the release is the honest one, or there is none.
 
-What is a failure: a release that all three servers and the analyst accept and that is not the honest one.  What is not:
-no release; and a server that reshares another input than it holds, which nobody can tell (and which moves the sums by
-a number of its choice, the same in every attempt).  Schedules are random, from a fixed seed; each has one deviation.
+What is a failure: a release that all three servers and the analyst accept and that is not the honest one; a changed
+message that neither an honest server nor the analyst notices; suspects who are all honest.  What is not: no release;
+and a server that reshares another input than it holds, which nobody can tell (and which moves the sums by a number
+of its choice, the same in every attempt).  Schedules are random, from a fixed seed; each has one deviation.
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ class Schedule:
         self.before[sender, receiver] = octets
         if (number, sender, receiver) != (self.number, self.cheat, self.receiver) or not octets:
             return octets
-        self.met = True
-        return DEVIATIONS[self.deviation](octets, last, self.bit)
+        changed = DEVIATIONS[self.deviation](octets, last, self.bit)
+        self.met = changed != octets
+        return changed
 
 
 def flipped(octets: bytes, _last: bytes, bit: int) -> bytes:
@@ -133,11 +135,12 @@ def random_schedule(generator: np.random.Generator, rounds: int) -> Schedule:
     )
 
 
-def run_schedules(seed: int, runs: int, *, selecting: bool = False) -> Counter[str]:
+def run_schedules(seed: int, runs: int, *, selecting: bool = False) -> None:
+    """Every message that was changed is noticed, and what others end with is the honest outcome."""
     generator = np.random.default_rng(seed)
-    found: Counter[str] = Counter()
     honest, rounds = (HONEST_INDEX, ROUNDS_OF_SELECTION) if selecting else (HONEST, ROUNDS)
-    while sum(found.values()) < runs:
+    done = 0
+    while done < runs:
         schedule = random_schedule(generator, rounds)
         ends: Sequence[End] = (
             outcomes(honest_selection(), schedule.carry)
@@ -145,19 +148,25 @@ def run_schedules(seed: int, runs: int, *, selecting: bool = False) -> Counter[s
             else outcomes(honest_sums(), schedule.carry)
         )
         if schedule.met:
-            outcome = outcome_of(ends)
-            assert outcome in (NOTHING, honest), schedule
+            done += 1
+            assert outcome_of(ends) in ((NOTHING, honest) if selecting else (NOTHING,)), schedule
             assert_blame(schedule, ends)
-            found["abort" if outcome == NOTHING else "unchanged"] += 1
-    return found
 
 
 def assert_blame(schedule: Schedule, ends: Sequence[End]) -> None:
-    """Every honest server that stopped has the cheat among its suspects."""
-    for server, end in enumerate(ends):
-        if server != schedule.cheat and isinstance(end, ComputationAborted):
-            assert schedule.cheat in end.suspects, (schedule, end)
-            assert server not in end.suspects
+    """Honest servers that stopped, or else the analyst, have the cheat among their suspects."""
+    stopped = {
+        server: end
+        for server, end in enumerate(ends)
+        if server != schedule.cheat and isinstance(end, ComputationAborted)
+    }
+    if not stopped:
+        with pytest.raises(ComputationAborted) as refused:
+            combined_release(FIELD64, [end for end in ends if isinstance(end, ReleasedComponents)])
+        assert schedule.cheat in refused.value.suspects, schedule
+    for server, end in stopped.items():
+        assert schedule.cheat in end.suspects, (schedule, end)
+        assert server not in end.suspects
 
 
 class Dishonest:
@@ -210,32 +219,28 @@ def dishonest(monkeypatch: pytest.MonkeyPatch, cheat: Dishonest) -> Iterator[Non
 
 
 def run_dishonest(monkeypatch: pytest.MonkeyPatch, seed: int, runs: int) -> Counter[str]:
+    """Messages 0 (the input) to 9 of gates; how often each outcome was met."""
     generator = np.random.default_rng(seed)
     found: Counter[str] = Counter()
     for _ in range(runs):
-        cheat = Dishonest(int(generator.integers(11)), int(generator.integers(1 << 20)))
+        cheat = Dishonest(int(generator.integers(10)), int(generator.integers(1 << 20)))
         server = int(generator.integers(3))
         with dishonest(monkeypatch, cheat):
             parts = honest_sums()
             parts[server] = cheat.part(parts[server])
             outcome = outcome_of(outcomes(parts))
-        if cheat.was_input:
-            found["own input"] += 1
-            assert outcome not in (NOTHING, HONEST)
-        else:
-            assert outcome in (NOTHING, HONEST), (server, vars(cheat))
-            found["abort" if outcome == NOTHING else "unchanged"] += 1
+        assert (outcome == NOTHING) != cheat.was_input, (server, vars(cheat))
+        assert outcome != HONEST
+        found["own input" if cheat.was_input else "abort"] += 1
     return found
 
 
-def test_whatever_one_message_is_changed_to_there_is_no_other_release() -> None:
-    found = run_schedules(1, 120)
-    assert found["abort"] >= 110
+def test_whatever_one_message_is_changed_to_there_is_no_release() -> None:
+    run_schedules(1, 100)
 
 
 def test_a_selection_is_the_honest_one_or_there_is_none() -> None:
-    found = run_schedules(5, 50, selecting=True)
-    assert found["abort"] >= 40
+    run_schedules(5, 40, selecting=True)
 
 
 def test_a_server_that_goes_on_with_what_it_lied_about_moves_nothing_but_its_own_input(
@@ -248,9 +253,6 @@ def test_a_server_that_goes_on_with_what_it_lied_about_moves_nothing_but_its_own
 
 @pytest.mark.nightly
 def test_ten_thousand_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
-    changed = run_schedules(3, 5_000)
-    selected = run_schedules(6, 2_000, selecting=True)
-    lied = run_dishonest(monkeypatch, 4, 3_000)
-    assert changed["abort"] >= 4_800
-    assert selected["abort"] >= 1_700
-    assert lied["abort"] > 2_000
+    run_schedules(3, 5_000)
+    run_schedules(6, 2_000, selecting=True)
+    assert run_dishonest(monkeypatch, 4, 3_000)["abort"] > 2_000

@@ -14,6 +14,7 @@ from localdp.computing.joint_noise import joint_noise, noisy_sums
 from localdp.computing.proof import as_integers
 from localdp.computing.seat import Seat, SharedElements
 from localdp.computing.verification import verified
+from localdp.errors import InvalidParameter
 from localdp.sharing.digit_coins import GeometricCoins, LaplaceCoins
 from localdp.sharing.prio3.batch.field128 import NumpyField128
 from localdp.sharing.prio3.batch.kernels import Kernel, elements
@@ -89,3 +90,9 @@ def test_one_noisy_count_takes_17_rounds_with_its_proof() -> None:
     run_together([part(seat) for seat in seats(6)], traffic=traffic)
     assert traffic.rounds == 17
     assert max(traffic.octets) < 9000
+
+
+def test_a_release_whose_delta_would_be_large_is_refused_before_anything_is_sent() -> None:
+    large = LaplaceCoins.of(Epsilon.requested(20), 1)
+    with pytest.raises(InvalidParameter, match="delta"):
+        run(seats(7), lambda s: noisy_sums(s, np.zeros((1, 1), np.uint64), large))

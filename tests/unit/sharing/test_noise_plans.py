@@ -84,7 +84,7 @@ def test_joint_noise_is_the_central_one_and_two_of_three_servers_know_it() -> No
 
 def test_joint_noise_is_refused_where_its_delta_would_be_large() -> None:
     ServerNoise(NoisePlan.JOINT, Epsilon.requested(14), 1, 3).require_drawable(1)
-    with pytest.raises(InvalidParameter, match="delta above"):
+    with pytest.raises(InvalidParameter, match="delta would be above"):
         ServerNoise(NoisePlan.JOINT, Epsilon.requested(30), 1, 3).require_drawable(1)
     assert ServerNoise(NoisePlan.EACH_SERVER, Epsilon.requested(30), 1, 3).delta(65_536) == 0
 

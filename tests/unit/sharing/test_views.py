@@ -15,7 +15,6 @@ broken twins have more.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations, product
@@ -39,13 +38,14 @@ from localdp.sharing.prio3.fields import PrimeField
 from localdp.sharing.prio3.flp import prove, query
 from localdp.sharing.prio3.prio3 import NONCE_BYTES
 from localdp.sharing.tiers import sharing_of
+from tests.support.distinguishers import by_all_bytes, by_one_bit, margin
 from tests.support.shares import collection_of
 
 P = 5
 F5 = PrimeField(P, 1, 2, 4)
 POINTS = (0, 2, 3)  # the others are points of the wires, and refused
 KEY = bytes(range(32))
-VIEWS, ALPHA = 1200, 1e-6
+VIEWS = 1200
 
 
 @pytest.fixture
@@ -180,40 +180,6 @@ def hits(
     return [by_all_bytes(known, new), by_one_bit(known, new)]
 
 
-def by_all_bytes(known: list[Octets], new: list[Octets]) -> float:
-    """Which answer the frequencies of the bytes make more likely."""
-    scores = [_log_frequencies(view) for view in known]
-    correct = 0
-    for truth, view in enumerate(new):
-        places = np.arange(view.shape[1])
-        likely = [score[places, view].sum(axis=1) for score in scores]
-        correct += int(np.count_nonzero((likely[1] > likely[0]) == bool(truth)))
-    return correct / sum(map(len, new))
-
-
-def by_one_bit(known: list[Octets], new: list[Octets]) -> float:
-    """What the bit says whose mean differs most between the answers."""
-    zero, one = (np.unpackbits(view, axis=1).mean(axis=0) for view in known)
-    place = int(np.abs(one - zero).argmax())
-    flipped = bool(one[place] < zero[place])
-    correct = 0
-    for truth, view in enumerate(new):
-        said = np.unpackbits(view, axis=1)[:, place].astype(np.bool_) ^ flipped
-        correct += int(np.count_nonzero(said == bool(truth)))
-    return correct / sum(map(len, new))
-
-
-def _log_frequencies(view: Octets) -> NDArray[np.float64]:
-    """Of each value at each place, with one more than was seen."""
-    counts = np.ones((view.shape[1], 256))
-    np.add.at(counts, (np.arange(view.shape[1])[None, :], view), 1)
-    return np.asarray(np.log(counts / counts.sum(axis=1, keepdims=True)))
-
-
-def margin() -> float:
-    return math.sqrt(math.log(4 / ALPHA) / (2 * VIEWS))
-
-
 CASES: dict[str, tuple[Encoding, list[list[int]], dict[str, Any]]] = {
     "additive vector": (Encoding.vector(3, 1000, 3000), [[0, 0, 0], [1000, 7, 1]], {"tier": "additive"}),
     "count": (Encoding.count(), [[0], [1]], {"tier": "prio3"}),
@@ -228,7 +194,7 @@ def test_a_distinguisher_with_all_servers_views_but_one_guesses(name: str, serve
     encoding, answers, fields = CASES[name]
     collection = collection_of(encoding=encoding, servers=named(servers), **fields)
     for seen in combinations(range(servers), servers - 1):
-        assert all(abs(share - 0.5) < margin() for share in hits(collection, honest, answers, seen))
+        assert all(abs(share - 0.5) < margin(VIEWS) for share in hits(collection, honest, answers, seen))
 
 
 def _same_coins(collection: Collection, values: NDArray[np.int64], source: RandomSource) -> list[Rows]:
@@ -293,4 +259,4 @@ def _seed_says_it(collection: Collection, values: NDArray[np.int64], source: Ran
 def test_the_distinguisher_sees_through_broken_twins(name: str, twin: Split) -> None:
     encoding, answers, fields = CASES[name]
     collection = collection_of(encoding=encoding, **fields)
-    assert max(hits(collection, twin, answers, (0,))) > 0.5 + margin()
+    assert max(hits(collection, twin, answers, (0,))) > 0.5 + margin(VIEWS)
