@@ -166,9 +166,8 @@ def _one_schema(described: Sequence[oracle_pb2.DescribeResponse | LocalDpError])
     """The schema that more parties have than any other one, if there is one."""
     held = Counter(
         codec.schema_from_wire(one.schema) for one in described if not isinstance(one, LocalDpError)
-    )
-    (first, most), *others = held.most_common(2) or [(None, 0)]
-    return None if any(count == most for _, count in others) else first
+    ).most_common(2)
+    return held[0][0] if len(held) == 1 or (held and held[0][1] > held[1][1]) else None
 
 
 def _sound(
@@ -359,13 +358,13 @@ class RemoteParties:
         if not may_miss:
             return answers(calls, self._timeout, self._channels.persistence)
         said = outcomes(calls, self._timeout, self._channels.persistence)
-        told = list(map(_sound, said, self._channels.peers))
-        common = _one_schema(told)
-        told = [_sound(one, peer, common) for one, peer in zip(told, self._channels.peers, strict=True)]
+        sound = list(map(_sound, said, self._channels.peers))
+        common = _one_schema(sound)
+        told = [_sound(one, peer, common) for one, peer in zip(sound, self._channels.peers, strict=True)]
         errors = {number: one for number, one in enumerate(told) if isinstance(one, LocalDpError)}
         self.away = {self._channels.peers[number].name: error for number, error in errors.items()}
         if len(errors) == len(told):
             raise errors[0]
         self._channels.let_go(errors)
         self._parties = [party for number, party in enumerate(self._parties) if number not in errors]
-        return [one for number, one in enumerate(told) if number not in errors]
+        return [one for one in told if not isinstance(one, LocalDpError)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,7 @@ def other_columns(one: Party) -> AgentService:
     return AgentService(Party(one.name, records, bytes(32), MemoryLedger(5, one.ledger.limit)), {})
 
 
-LIARS = {
+LIARS: dict[str, Callable[[Party], AgentService]] = {
     "of other columns": other_columns,
     "of nobody": lambda one: NoPeople(one, {}),
     "that refuses": lambda one: Refuses(one, {}),
