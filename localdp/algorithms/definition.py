@@ -228,7 +228,7 @@ def _said(cost: Cost) -> str:
     """What was spent when a learner gave up."""
     if not cost.rounds:
         return NOTHING_ASKED
-    return f"found out after {cost.rounds} rounds, in which nobody spent more than epsilon {cost.epsilon_per_person}"
+    return f"found out after {cost.rounds} rounds, in which nobody spent more than epsilon {cost.epsilon_promised}"
 
 
 def _is_oracle(candidate: object) -> TypeGuard[StatisticalQueryOracle]:

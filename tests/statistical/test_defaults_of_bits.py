@@ -37,7 +37,7 @@ def labelled(seed: int) -> tuple[Bits, Bits]:
 def accuracy(seed: int, **parameters: int) -> float:
     oracle = local_oracle(bit_records(*labelled(seed)), seed)
     learner = DecisionTree("y").set_params(**parameters).fit(oracle)
-    assert oracle.cost.epsilon_per_person == ONE
+    assert oracle.cost.epsilon_promised == ONE
     return learner.score(*labelled(seed + FRESH))
 
 
@@ -52,7 +52,7 @@ def outcome(literals: int, seed: int, violation: float | None = None, *, share: 
     except SignalTooWeak:
         return "refused"
     finally:
-        assert oracle.cost.epsilon_per_person <= ONE
+        assert oracle.cost.epsilon_promised <= ONE
     return "recovered" if learner.literals_ == learner.features_[:literals] else "wrong"
 
 
@@ -96,7 +96,7 @@ def test_nobody_spends_more_than_epsilon_over_all_rounds(
     oracle = oracle_of_records(bit_records(rows, rows[:, 0] & rows[:, 1]), 1.0, "local")
     learner.fit(oracle)
     assert learner.cost_.rounds > 1
-    assert oracle.cost.epsilon_per_person == learner.cost_.epsilon_per_person == Epsilon.requested(1)
+    assert oracle.cost.epsilon_promised == learner.cost_.epsilon_per_person == Epsilon.requested(1)
     with pytest.raises(BudgetExhausted):
         oracle.answer(["y"])
 

@@ -28,7 +28,7 @@ def test_without_noise_it_is_the_margin() -> None:
 def test_everybody_spends_one_epsilon_over_all_steps() -> None:
     records = synthetic("gaussian-line", 4000, SeededSource(1), 2)
     found = SgdLinear().fit(oracle_of_records(records, 1.0, "local"))
-    assert found.cost_.epsilon_per_person == Epsilon.requested(1.0)
+    assert found.cost_.epsilon_promised == Epsilon.requested(1.0)
     assert np.isfinite(found.coef_).all()
 
 

@@ -287,7 +287,7 @@ def test_a_verb_that_was_interrupted_goes_on_when_it_is_asked_again_and_nobody_p
             federation.count("smoker", epsilon=1, model="shared")
         federation.count("smoker", epsilon="0.5", model="shared")  # another price is another round
         again = federation.count("smoker", epsilon=1, model="shared")
-        assert (again.epsilon, again.answered) == (1, PEOPLE.people)
+        assert (again.epsilon_promised, again.answered) == (1, PEOPLE.people)
         assert federation._place.ledgers[0].spent().max() == 1.5 * 10**9
         federation.count("smoker", epsilon=1, model="shared")  # which is a new one
         assert federation._place.ledgers[0].spent().max() == 2.5 * 10**9
