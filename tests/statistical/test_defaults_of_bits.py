@@ -96,7 +96,7 @@ def test_nobody_spends_more_than_epsilon_over_all_rounds(
     oracle = oracle_of_records(bit_records(rows, rows[:, 0] & rows[:, 1]), 1.0, "local")
     learner.fit(oracle)
     assert learner.cost_.rounds > 1
-    assert oracle.cost.epsilon_promised == learner.cost_.epsilon_per_person == Epsilon.requested(1)
+    assert oracle.cost.epsilon_promised == learner.cost_.epsilon_promised == Epsilon.requested(1)
     with pytest.raises(BudgetExhausted):
         oracle.answer(["y"])
 
