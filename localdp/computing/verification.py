@@ -176,7 +176,8 @@ class _Batch:
         """The previous server's first level, and the commitments to the challenges of the own proof."""
         seat = self._seat
         coefficients = pack_elements(self._prover.first())
-        commitments = b"".join(challenge.commitment for challenge in self._of_next)
+        told = self._of_next[:-1]  # at the last point only the verifiers fold
+        commitments = b"".join(challenge.commitment for challenge in told)
         received = yield Exchange(
             to_next=coefficients + commitments,
             to_previous=_DONE,
