@@ -27,7 +27,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.remaining import Step
 from localdp.cohorts import Cohort
 from localdp.domains import Schema
-from localdp.errors import InvalidParameter, LocalDpError, MalformedReport
+from localdp.errors import InvalidParameter, LocalDpError, MalformedReport, said_by
 from localdp.oracles.lr import cohorts_by_party
 from localdp.party.party import Request
 from localdp.randomizers.definition import Reports
@@ -270,13 +270,19 @@ class RemoteParties:
         for window in _sized_windows(parts):
             calls = [self._begun(request, number, part) for number, part in window]
             try:
-                for (_, part), call in zip(window, calls, strict=True):
+                for (number, part), call in zip(window, calls, strict=True):
                     for message in call.counted(part.size()):
                         self.bytes_moved += len(message.packed)
-                        yield request.randomizer.unpack(message.packed, message.reports)
+                        yield self._unpacked(request, number, message)
             finally:
                 for call in calls:
                     call.cancel()
+
+    def _unpacked(self, request: Request, number: int, message: oracle_pb2.RandomizeResponse) -> Reports:
+        try:
+            return request.randomizer.unpack(message.packed, message.reports)
+        except MalformedReport as error:
+            raise said_by(self._parties[number].name, error) from None
 
     def contribute(self, collection: Collection, *cohorts: Cohort) -> int:
         """Have the parties upload the shares of one cohort after the other, if they would those of all.

@@ -130,8 +130,13 @@ def _unpacked(status: status_pb2.Status) -> errors.LocalDpError | None:
     info = error_details_pb2.ErrorInfo()
     for detail in status.details:
         if detail.Unpack(info) and info.domain == DOMAIN and info.reason in _KINDS:
-            return _KINDS[info.reason](status.message[:_LONGEST_MESSAGE])
+            return _KINDS[info.reason](_one_line(status.message[:_LONGEST_MESSAGE]))
     return None
+
+
+def _one_line(said: str) -> str:
+    """What a peer says must not drive a terminal, nor begin a line that looks like somebody else's."""
+    return "".join(character if character.isprintable() else "?" for character in said)
 
 
 class NotAMessage:

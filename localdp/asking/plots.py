@@ -1,5 +1,7 @@
 """Pictures of results on axes of matplotlib, which is loaded when one is drawn.
 
+Labels are somebody's words and no formulas, so a dollar sign in them is one (`parse_math=False`).
+
 Checked in tests/unit/asking/test_results.py.
 """
 
@@ -23,8 +25,9 @@ _ROW, _FRAME, _WIDTH = 0.28, 1.4, 7.0  # inches
 
 def titled(axes: Axes, title: str, horizontal: str) -> Axes:
     """With what it is above it, and what is measured below."""
-    axes.set_xlabel(horizontal)
-    axes.set_title(title, fontsize="medium", loc="left", wrap=True)
+    axes.set_xlabel(horizontal, parse_math=False)
+    escaped = title.replace("$", r"\$")  # what is wrapped is measured as a formula, whatever it is told
+    axes.set_title(escaped, fontsize="medium", loc="left", wrap=True)
     return axes
 
 
@@ -46,7 +49,7 @@ def plot_bars(labels: Sequence[str], counts: Floats, widths: Floats, colour: str
         )
     axes, places = ax or _axes(len(labels)), np.arange(len(labels))
     axes.barh(places, counts, xerr=widths, color=colour, alpha=0.85, capsize=2)
-    axes.set_yticks(places, labels)
+    axes.set_yticks(places, labels, parse_math=False)
     axes.invert_yaxis()
     return axes
 
@@ -60,8 +63,8 @@ def plot_map(labels: Sequence[tuple[str, ...]], counts: Floats, ax: Axes | None)
     axes = ax or _axes(len(rows))
     shown = axes.imshow(drawn, aspect="auto", cmap="Blues", vmin=0)
     axes.figure.colorbar(shown, ax=axes, label="people")
-    axes.set_yticks(np.arange(len(rows)), rows)
-    axes.set_xticks(np.arange(len(columns)), columns)
+    axes.set_yticks(np.arange(len(rows)), rows, parse_math=False)
+    axes.set_xticks(np.arange(len(columns)), columns, parse_math=False)
     return axes
 
 

@@ -16,6 +16,9 @@ from localdp.asking.writing import percent, price
 from localdp.oracles.definition import LEVEL, StatisticalQueryOracle
 from localdp.oracles.models import model_named
 
+# What the data of every result say beside its numbers.
+SAID = ("name", "people", "answered", "level", "model", "epsilon", "privacy")
+
 if TYPE_CHECKING:
     import pandas
     import polars
@@ -114,9 +117,11 @@ class Result(ABC):
     def to_dict(self) -> dict[str, object]:
         """As plain data, for JSON."""
         numbers = {name: list(values) for name, values in self._columns().items()}
+        terms = (self.name, self.people, self.answered, self.level, self.model, self.epsilon)
         return {
             "name": self.name,
             **numbers,
+<<<<<<< HEAD
             "people": self.people,
             "answered": self.answered,
             "level": self.level,
@@ -124,6 +129,9 @@ class Result(ABC):
             "epsilon_promised": self.epsilon_promised,
             "epsilon_charged": self.epsilon_charged,
             "privacy": self.claim.statement(),
+=======
+            **dict(zip(SAID, (*terms, self.claim.statement()), strict=True)),
+>>>>>>> w-fixes
         }
 
     def to_pandas(self) -> pandas.DataFrame:

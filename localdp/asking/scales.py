@@ -18,6 +18,7 @@ from localdp.queries.expressions import Clip, Column, Expression, Linear
 from localdp.queries.parser import parse
 from localdp.queries.statistical import StatisticalQuery
 
+_CONSTANT = "this number is the same for everybody: there is nothing to ask"
 Terms: TypeAlias = tuple[tuple[Fraction, str], ...]  # coefficients and columns
 
 
@@ -43,7 +44,7 @@ def scaled(text: str, schema: Schema) -> Scaled:
     low, high = _bounds(constant, terms, schema)
     width = high - low
     if not width:
-        raise QueryRefused("this number is the same for everybody: there is nothing to ask")
+        raise QueryRefused(_CONSTANT)
     shrunk = tuple((coefficient / width, name) for coefficient, name in terms)
     query = StatisticalQuery(Clip(_linear((constant - low) / width, shrunk)), schema)
     return Scaled(query, float(low), float(high))
@@ -56,6 +57,8 @@ def _clipped(text: str, schema: Schema) -> Scaled:
     if len(terms) != 1:
         return Scaled(query, 0.0, 1.0)
     slope = terms[0][0]
+    if not slope:
+        raise QueryRefused(_CONSTANT)
     return Scaled(query, float(-shift / slope), float((1 - shift) / slope))
 
 

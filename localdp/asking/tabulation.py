@@ -11,13 +11,14 @@ Checked in tests/unit/asking/test_results.py.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from localdp.asking.frames import Columns
 from localdp.asking.plots import plot_bars, plot_map, titled
-from localdp.asking.result import Result, Terms
+from localdp.asking.result import SAID, Result, Terms
 from localdp.asking.writing import exact, with_error
 from localdp.errors import InvalidParameter
 from localdp.estimation.consistency import norm_sub
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_LINES = 40  # that are printed
+FIGURES = (*("count", "low", "high", "share"), *SAID)  # that a table and its data have beside the labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,13 +105,23 @@ class Tabulation(Result):
         )
         return "\n".join([self.caption, *lines, *further, *outside, *([self.note] if self.note else [])])
 
+    def _labels(self) -> dict[str, list[str]]:
+        """The labels by what they are of; a name that a figure or another one has gets a number."""
+        named: dict[str, list[str]] = {}
+        for place, name in enumerate(self.by):
+            taken = {*FIGURES, *named}
+            numbered = (f"{name}_{number}" for number in count(2))
+            free = next(one for one in chain([name], numbered) if one not in taken)
+            named[free] = [cell[place] for cell in self.labels]
+        return named
+
     def _columns(self) -> Columns:
-        labels = {name: [cell[place] for cell in self.labels] for place, name in enumerate(self.by)}
+        labels = self._labels()
         numbers = {"count": self.counts, "low": self.low, "high": self.high, "share": self.shares}
         return {**labels, **{name: values.tolist() for name, values in numbers.items()}}
 
     def _shown(self) -> dict[str, list[str]]:
-        labels = {name: [cell[place] for cell in self.labels] for place, name in enumerate(self.by)}
+        labels = self._labels()
         wide = self.half_widths * self.people
         counts = [
             with_error(count, width, whole=True) for count, width in zip(self.counts, wide, strict=True)
@@ -127,5 +139,6 @@ class Tabulation(Result):
         else:
             names, widths = [", ".join(cell) for cell in self.labels], self.half_widths * self.people
             drawn, horizontal = plot_bars(names, self.counts, widths, self._colour, ax), "people"
-        drawn.set_ylabel(self.by[0] if len(self.by) == 2 else ", ".join(self.by))
+        vertical = self.by[0] if len(self.by) == 2 else ", ".join(self.by)
+        drawn.set_ylabel(vertical, parse_math=False)
         return titled(drawn, self.caption, horizontal)

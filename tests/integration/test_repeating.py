@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from localdp.oracles.collecting import run_collection
 from localdp.oracles.lr import InProcessLROracle, tally_of
 from localdp.party.party import Draw, Party, Request
 from parties.agent import plan
-from parties.agent.service import SERVICE_NAME
+from parties.agent.service import SERVICE_NAME, AgentService
 from parties.coordinator import Peer, RemoteParties
 from parties.repeating import Patience
 from parties.rounds.round import Rounds
@@ -27,6 +28,7 @@ from tests.support.federations import (
     Loopback,
     collection_of,
     loopback,
+    parties_of,
     party,
     people,
     request,
@@ -208,3 +210,24 @@ def test_every_call_of_a_collection_may_be_cut_off_twice_and_the_sum_stays_the_s
     assert [(sums.tolist(), reports) for sums, reports in results[:1]] == [
         (sums.tolist(), PEOPLE) for sums, _ in results[1:]
     ]
+
+
+class Garbled(AgentService):
+    """Sends as many reports as it is asked for, in too many bytes."""
+
+    async def Randomize(self, request: Any, context: Any) -> Any:  # noqa: N802
+        async for message in super().Randomize(request, context):
+            message.packed += b"x"
+            yield message
+
+
+def test_whose_bytes_are_no_reports_is_named() -> None:
+    sound, garbled = parties_of(people(20), 2)
+    with loopback() as threads:
+        services = {sound.name: AgentService(sound, {}), garbled.name: Garbled(garbled, {})}
+        peers = [Peer(name, threads.serve(SERVICE_NAME, one)) for name, one in services.items()]
+        with (
+            closing(RemoteParties(peers)) as parties,
+            pytest.raises(MalformedReport, match=r"^party party-1: .* bytes"),
+        ):
+            list(parties.reports(request(1), Cohort(0, 20)))

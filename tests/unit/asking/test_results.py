@@ -75,6 +75,35 @@ def test_labels_cannot_break_a_page() -> None:
     assert "<script>" not in made._repr_html_()
 
 
+@pytest.mark.parametrize("by", ["count", "low", "share", "people", "name", "privacy"])
+def test_a_column_that_is_called_as_a_figure_keeps_its_labels(by: str) -> None:
+    made = Tabulation("x", (by,), (("a",), ("b",)), np.array([0.25, 0.75]), np.zeros(2), TERMS)
+    told = made.to_dict()
+    assert told[f"{by}_2"] == made.to_pandas()[f"{by}_2"].tolist() == ["a", "b"]
+    assert (told["share"], told["people"]) == ([0.25, 0.75], 18_710)
+    assert [line.split()[0] for line in str(made).splitlines()[2:]] == ["a", "b"]
+
+
+def test_a_column_by_itself_is_told_twice() -> None:
+    made = Tabulation("x", ("a", "a"), (("u", "v"),), np.ones(1), np.zeros(1), TERMS)
+    assert (made.to_dict()["a"], made.to_dict()["a_2"]) == (["u"], ["v"])
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_labels_are_drawn_as_they_are_and_not_as_formulas(columns: int) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    cell = (r"$\frac$",) * columns
+    made = Tabulation(cell[0], cell, (cell,), np.ones(1), np.zeros(1), TERMS)
+    axes = made.plot()
+    axes.figure.canvas.draw()
+    assert axes.get_yticklabels()[0].get_text() == cell[0]
+    plt.close(axes.figure)
+
+
 def test_a_table_is_printed_with_its_labels_and_a_word_about_negative_counts() -> None:
     lines = str(tabulation()).splitlines()
     assert lines[0].startswith("histogram of ward: 18,710 people; curator model, epsilon 0.5 each")

@@ -69,3 +69,9 @@ def test_what_is_no_number_of_people_is_refused(text: str) -> None:
 def test_a_category_is_sent_to_its_histogram() -> None:
     with pytest.raises(QueryRefused, match="ask for its histogram"):
         scaled("ward", SCHEMA)
+
+
+def test_a_number_that_no_column_moves_is_refused_however_it_is_clipped() -> None:
+    for text in ("0*bmi + 0.5", "clip(0*bmi + 0.5)"):
+        with pytest.raises(QueryRefused, match="same for everybody"):
+            scaled(text, SCHEMA)

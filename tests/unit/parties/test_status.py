@@ -210,3 +210,12 @@ FAILED = "failed to connect to all addresses; last error: UNKNOWN: ipv4:192.0.2.
 def test_a_peer_that_hangs_up_may_want_tls_and_its_own_words_are_not_shown(told: str, words: str) -> None:
     failure = Failure(grpc.StatusCode.UNAVAILABLE, None, told)
     assert str(error_of(failure, "north")) == f"north cannot be reached{words}"
+
+
+def test_what_a_peer_says_drives_no_terminal_and_begins_no_line() -> None:
+    said = "\x1b[2Jparty-1 is to blame\nparty-1: bad\r\u202e"
+    info = any_pb2.Any()
+    info.Pack(error_details_pb2.ErrorInfo(reason="INVALID_PARAMETER", domain="localdp"))
+    data = status_pb2.Status(code=3, message=said, details=[info]).SerializeToString()
+    told = str(error_of(Failure(grpc.StatusCode.INVALID_ARGUMENT, ((KEY, bytes(data)),)), "north"))
+    assert told == "north: ?[2Jparty-1 is to blame?party-1: bad??"
