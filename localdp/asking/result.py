@@ -17,7 +17,7 @@ from localdp.oracles.definition import LEVEL, StatisticalQueryOracle
 from localdp.oracles.models import model_named
 
 # What the data of every result say beside its numbers.
-SAID = ("name", "people", "answered", "level", "model", "epsilon", "privacy")
+SAID = ("name", "people", "answered", "level", "model", "epsilon_promised", "epsilon_charged", "privacy")
 
 if TYPE_CHECKING:
     import pandas
@@ -117,21 +117,12 @@ class Result(ABC):
     def to_dict(self) -> dict[str, object]:
         """As plain data, for JSON."""
         numbers = {name: list(values) for name, values in self._columns().items()}
-        terms = (self.name, self.people, self.answered, self.level, self.model, self.epsilon)
+        price = (self.epsilon_promised, self.epsilon_charged, self.claim.statement())
+        terms = (self.name, self.people, self.answered, self.level, self.model)
         return {
             "name": self.name,
             **numbers,
-<<<<<<< HEAD
-            "people": self.people,
-            "answered": self.answered,
-            "level": self.level,
-            "model": self.model,
-            "epsilon_promised": self.epsilon_promised,
-            "epsilon_charged": self.epsilon_charged,
-            "privacy": self.claim.statement(),
-=======
-            **dict(zip(SAID, (*terms, self.claim.statement()), strict=True)),
->>>>>>> w-fixes
+            **dict(zip(SAID, (*terms, *price), strict=True)),
         }
 
     def to_pandas(self) -> pandas.DataFrame:
