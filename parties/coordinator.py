@@ -35,7 +35,7 @@ from localdp.sharing.collection import LONGEST_NAME, Collection, Contributor, op
 from parties import codec
 from parties.identity import Identity
 from parties.quoting import quote, told_if_any
-from parties.receiving import Reception
+from parties.receiving import Piece, Reception
 from parties.repeating import Begin, Begun, Patience, Persistence, Stub, UnaryCall, answers, outcomes
 from parties.serving import open_channel
 from parties.status import error_of
@@ -271,16 +271,16 @@ class RemoteParties:
             calls = [self._begun(request, number, part) for number, part in window]
             try:
                 for (number, part), call in zip(window, calls, strict=True):
-                    for message in call.counted(part.size()):
-                        self.bytes_moved += len(message.packed)
-                        yield self._unpacked(request, number, message)
+                    for piece in call.counted(part.size()):
+                        self.bytes_moved += len(piece.packed)
+                        yield self._unpacked(request, number, piece)
             finally:
                 for call in calls:
                     call.cancel()
 
-    def _unpacked(self, request: Request, number: int, message: oracle_pb2.RandomizeResponse) -> Reports:
+    def _unpacked(self, request: Request, number: int, piece: Piece) -> Reports:
         try:
-            return request.randomizer.unpack(message.packed, message.reports)
+            return request.randomizer.unpack(piece.packed, piece.reports)
         except MalformedReport as error:
             raise said_by(self._parties[number].name, error) from None
 
