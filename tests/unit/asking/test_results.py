@@ -100,7 +100,7 @@ def test_labels_are_drawn_as_they_are_and_not_as_formulas(columns: int) -> None:
     axes = made.plot()
     axes.figure.canvas.draw()
     assert axes.get_yticklabels()[0].get_text() == cell[0]
-    plt.close(axes.figure)
+    plt.close("all")
 
 
 def test_a_table_is_printed_with_its_labels_and_a_word_about_negative_counts() -> None:
