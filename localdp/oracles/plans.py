@@ -27,6 +27,9 @@ from localdp.oracles.least_numbers import MOST_PEOPLE, least
 # By which a signal is above the error at sizes that are called enough: it is measured anew there.
 MARGIN = 1.35
 NOTHING_ASKED = "nothing was asked"
+LEAST_REPORTS = (
+    20  # of a part of the people: of parts drawn at random, with so many on average, none is empty
+)
 _DIGITS = 2
 _MOST_TIMES = 10_000  # as many people are worth mentioning
 _WIDEST_TEXT = 48
@@ -99,6 +102,11 @@ class Plan:
         return all(row.certain for row in self.rows)
 
     @property
+    def crumbles(self) -> bool:
+        """Whether people are divided into parts so small that one might be empty."""
+        return any(row.reports < min(LEAST_REPORTS, self.people) for row in self.rows)
+
+    @property
     def vector_error(self) -> float:
         """Root of the expected sum of squared errors over all entries: of a vector, its expected distance."""
         return math.sqrt(sum(row.entries * row.standard_error**2 for row in self.rows))
@@ -109,7 +117,7 @@ class Plan:
 
     def sizes_enough(self, share: float) -> str:
         """What would bring errors down to this share of what they are: people, or an epsilon, in words."""
-        if self.resizing is None or not 0 < share < 1 or not self.tolerance() > 0:
+        if self.resizing is None or not 0 < share <= 1 or not self.tolerance() > 0:
             return ""
         more, larger = self.resizing, self.resizing.epsilon
 
@@ -118,7 +126,7 @@ class Plan:
                 planned = more.planned(math.ceil(people), nats / float(larger))
             except LocalDpError:
                 return False  # such a round cannot be asked
-            return planned.tolerance() <= share * self.tolerance()
+            return planned.tolerance() <= share * self.tolerance() and not planned.crumbles
 
         most = min(MOST_PEOPLE, _MOST_TIMES * self.people)
         people = least(self.people, most, lambda many: within(many, float(larger)), _DIGITS)
@@ -134,17 +142,20 @@ class Plan:
 
 
 def require_signal(signal: float, error: float, looks_for: str, plan: Plan) -> None:
-    """Raise `SignalTooWeak` when what is looked for is not above the error that is to be expected.
+    """Raise `SignalTooWeak` when what is looked for is not above the error that is to be expected, or people are too few.
 
     It says which sizes would be enough, if errors are in proportion to those of the plan.
     """
-    if error < signal:
+    if error < signal and not plan.crumbles:
         return
-    sizes = plan.sizes_enough(signal / (MARGIN * error))
+    sizes = plan.sizes_enough(min(signal / (MARGIN * error), 1.0) if error else 1.0)
     total = plan.epsilon if plan.resizing is None else plan.resizing.epsilon
+    why = f"{looks_for} of {signal:.3g} would drown in an expected error of {error:.3g}"
+    if error < signal:
+        why = f"to look for {looks_for}, people are divided into parts of fewer than {LEAST_REPORTS}"
     raise SignalTooWeak(
-        f"{looks_for} of {signal:.3g} would drown in an expected error of {error:.3g} "
-        f"({plan.model}, {plan.people} people, epsilon {total})" + (f": needs {sizes}" if sizes else "")
+        f"{why} ({plan.model}, {plan.people} people, epsilon {total})"
+        + (f": needs {sizes}" if sizes else "")
     )
 
 

@@ -119,6 +119,11 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
     errors.ShareMismatch: Outcome(
         "share_mismatch", ExitCode.FAILED, "nothing was released; collect the reports again"
     ),
+    errors.ComputationAborted: Outcome(
+        "computation_aborted",
+        ExitCode.FAILED,
+        "nothing was released; look at the logs of the servers that it names",
+    ),
     errors.MalformedReport: Outcome(
         "malformed_report", ExitCode.FAILED, "check that sender and receiver run the same version"
     ),

@@ -341,7 +341,9 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         if self._peers is not None:
             addresses = [self._peers.get(name, "") for name in names]
         if len(addresses) != len(names) or not all(addresses):
-            raise InvalidParameter("a share server must know where the others of the collection listen")
+            raise InvalidParameter(
+                "a share server must know where the other servers of the collection listen"
+            )
         return [self._channel(pair) for pair in zip(names, addresses, strict=True)]
 
     def _channel(self, peer: tuple[str, str]) -> tuple[str, grpc.aio.Channel]:

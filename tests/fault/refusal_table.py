@@ -122,6 +122,7 @@ MADE_ELSEWHERE = {
     errors.CollectionClosed: "a share server, of its own state",
     errors.UnknownCollection: "a share server, of its own state",
     errors.ShareMismatch: "a share server, of its own state",
+    errors.ComputationAborted: "a share server, of what other servers said",
     errors.QuorumMissed: "a coordinator",
     errors.SignalTooWeak: "whoever asks, of a plan that is hopeless",
     errors.CoinsExhausted: "a source of coins in tests and simulations",

@@ -72,6 +72,7 @@ def valid(federation: Served) -> dict[str, list[bytes]]:
         ),
         "GetHolding": pb.GetHoldingRequest(collection=name),
         "Release": pb.ReleaseRequest(collection=name, accepted=bytes(32), signatures=[bytes(64)] * 2),
+        "Compute": pb.ComputeRequest(collection=name, server=0, round=0, payload=bytes(64)),
     }
     assert set(made) == set(pb.DESCRIPTOR.services_by_name["ShareServerService"].methods_by_name)
     return {method: [message.SerializeToString()] for method, message in made.items()}
@@ -88,6 +89,8 @@ def end_of(channel: Any, method: str, message: bytes) -> str:
     try:
         if method.startswith("Upload"):
             channel.stream_unary(path)(iter([message]), timeout=20)
+        elif method == "Compute":
+            list(channel.stream_stream(path)(iter([message]), timeout=20))
         else:
             channel.unary_unary(path)(message, timeout=20)
     except grpc.RpcError as failure:

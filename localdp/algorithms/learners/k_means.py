@@ -213,11 +213,11 @@ class KMeans(Transformer):
     def _require_axes(self, oracle: StatisticalQueryOracle, axes: int, rounds: int) -> None:
         """Refuse where axes would be noise."""
         self.plan_ = oracle.plan([direction_query(self._units)])
-        if rounds:
-            entry = error_after(self.plan_, rounds) / self.plan_.rows[0].entries ** 0.5
-            self._require_signal(
-                1 / (2 * axes), wigner(entry, len(self.features_)), "a covariance of clusters"
-            )
+        entry = error_after(self.plan_, rounds or self.rounds_) / self.plan_.rows[0].entries ** 0.5
+        noise = (
+            wigner(entry, len(self.features_)) if rounds else 0.0
+        )  # few features need no axes, but people
+        self._require_signal(1 / (2 * axes), noise, "a covariance of clusters")
 
     def _on_grid(
         self, oracle: StatisticalQueryOracle, space: ClusterSpace, rounds: int
