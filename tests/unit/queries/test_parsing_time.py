@@ -6,7 +6,6 @@ bounds on text and operands: eight times the text may take 24 times as long, whe
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -19,6 +18,7 @@ from localdp.queries.nodes import MOST_NODES
 from localdp.queries.parser import parse
 from localdp.queries.scalar_parser import MOST_HANDLED
 from localdp.queries.tokens import LONGEST_TEXT, MOST_OPERANDS
+from tests.support.processor_time import processor_seconds
 
 TIMES = 8
 AT_MOST = 3 * TIMES
@@ -82,10 +82,10 @@ FAMILIES: dict[str, Callable[[int], str]] = {
 
 def seconds(text: str) -> float:
     """The processor's time of reading and checking a text that was not read before."""
-    started = time.process_time()
-    with suppress(QueryRefused):
-        query_of(text, SCHEMA)
-    return time.process_time() - started
+    with processor_seconds() as passed:
+        with suppress(QueryRefused):
+            query_of(text, SCHEMA)
+        return passed()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
