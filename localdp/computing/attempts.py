@@ -29,6 +29,7 @@ from localdp.computing.selection_law import SelectionLaw
 from localdp.computing.verification import verified
 from localdp.errors import ComputationAborted, InvalidParameter
 from localdp.framing import DIGEST_BYTES, digest
+from localdp.sharing import additive
 from localdp.sharing.digit_coins import LaplaceCoins
 from localdp.sharing.prio3.batch.kernels import Kernel
 from localdp.sharing.prio3.batch.words import Words
@@ -139,5 +140,4 @@ def combined_release(field: PrimeField, released: Sequence[ReleasedComponents]) 
                 f"component {server} was released in two versions", (server, previous)
             )
     components = [field.unpack(by_server[server].own) for server in range(SERVERS)]
-    sums = field.total(components, len(components[0]))
-    return [value - field.modulus if value > field.modulus // 2 else value for value in sums]
+    return additive.combined(components, field.modulus)

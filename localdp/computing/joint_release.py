@@ -95,9 +95,8 @@ def run_joint_release(
 
     def part(server: ShareServer) -> Dialogue[Published]:
         terms = server.joint_terms(name, accepted, signed)
-        nonce = derive_key(terms.key, b"only attempt")[
-            :NONCE_BYTES
-        ]  # in one process there is no second one
+        # In one process there is no second attempt.
+        nonce = derive_key(terms.key, b"only attempt")[:NONCE_BYTES]
         return joint_release(terms, nonce, lambda record: server.keep_joint(name, record))
 
     drawn = run_together([part(server) for server in servers])
