@@ -27,7 +27,7 @@ $(READY): $(DEMO)
 	touch $@
 
 demo: $(DEMO) ## the separation of section 9.3, on real processes, with a picture in out/
-	$(BIN)/localdp compare --transport grpc --trials 200 --out out
+	$(BIN)/localdp compare --models exact,curator,local,shuffled,flooded,shared --transport grpc --trials 200 --out out
 
 test: $(READY) ## every test but the nightly ones
 	@.ci/browser # Chromium, where it is absent and may be installed

@@ -23,12 +23,12 @@ from localdp.computing.gates import conjunction
 from localdp.computing.joint_noise import joint_noise
 from localdp.computing.keyed_streams import HeldKeys, KeyedAttempt, KeyedStream
 from localdp.computing.noisy_maximum import noisy_maximum
-from localdp.computing.seat import Seat, SharedWords
-from localdp.computing.selection_law import SelectionLaw
+from localdp.computing.seat import Seat, SharedElements, SharedWords
 from localdp.computing.verification import verified
 from localdp.sharing.digit_coins import LaplaceCoins
 from localdp.sharing.prio3.batch.kernels import kernel_for
 from localdp.sharing.prio3.fields import FIELD64
+from localdp.sharing.selection_law import SelectionLaw
 
 ONE = Epsilon.requested(1)
 LAPLACE, SELECTION = LaplaceCoins.of(ONE, 1), SelectionLaw.of(ONE, 1)
@@ -75,9 +75,9 @@ def noises(count: int) -> None:
 
 
 def selection(count: int) -> None:
-    """One noisy maximum, from additive shares to the opened index."""
-    shares = np.zeros((1, count), np.uint64)
-    run_together([noisy_maximum(seat, shares, SELECTION) for seat in seats()])
+    """One noisy maximum, from shared scores to the opened index."""
+    scores = SharedElements(np.zeros((2, 1, count), np.uint64))
+    run_together([noisy_maximum(seat, scores, SELECTION) for seat in seats()])
 
 
 def _measured(name: str, work: Callable[[], object], each: int, unit: str, limit: float, turns: int) -> Row:

@@ -112,26 +112,26 @@ def peers() -> list[Row]:
     rows: list[Row] = []
     for peer, jobs in JOBS.items():
         try:
-            python = _installed(peer)
+            python = installed(peer)
         except Absent as absent:
             print(f"{peer.name}: absent, and so are its {len(jobs)} methods: {absent}")
-            rows += [_absent_row(peer, job, absent) for job in jobs]
+            rows += [absent_row(f"{peer.name}, {job.method}", absent) for job in jobs]
             continue
         for job in jobs:
             try:
                 rows += _compared(peer, job, python)
             except Absent as absent:
                 print(f"{peer.name}, {job.method}: absent: {absent}")
-                rows.append(_absent_row(peer, job, absent))
+                rows.append(absent_row(f"{peer.name}, {job.method}", absent))
     return rows
 
 
-def _absent_row(peer: Peer, job: Job, reason: Absent) -> Row:
+def absent_row(what: str, reason: Absent) -> Row:
     """Nothing was measured: no target is met or missed."""
-    return row_of(f"ABSENT: {peer.name}, {job.method}", 0.0, "absent", str(reason), 0.0, None)
+    return row_of(f"ABSENT: {what}", 0.0, "absent", str(reason), 0.0, None)
 
 
-def _installed(peer: Peer) -> Path:
+def installed(peer: Peer) -> Path:
     """The interpreter of the peer's environment, made if it is not there."""
     home = ENVIRONMENTS / peer.name
     python, ready = home / "bin" / "python", home / ".ready"
@@ -139,14 +139,14 @@ def _installed(peer: Peer) -> Path:
     if ready.exists() and ready.read_text() == wanted:
         return python
     print(f"{peer.name}: installing into {home.relative_to(ROOT)}")
-    _run([sys.executable, "-m", "venv", "--clear", str(home)], INSTALL_SECONDS)
+    output_of([sys.executable, "-m", "venv", "--clear", str(home)], INSTALL_SECONDS)
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _run([*pip, *peer.requirements], INSTALL_SECONDS)
+    output_of([*pip, *peer.requirements], INSTALL_SECONDS)
     ready.write_text(wanted)
     return python
 
 
-def _run(command: list[str], seconds: float) -> str:
+def output_of(command: list[str], seconds: float) -> str:
     """What the command prints; `Absent` with the last line of its complaint if it fails."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
     try:
@@ -180,7 +180,7 @@ def _measured(
     python: Path, script: str, method: str, values: Path, repetitions: int, group: int
 ) -> dict[str, float]:
     command = [str(python), str(SCRIPTS / script), method, str(values), str(repetitions), str(group)]
-    measured: dict[str, float] = json.loads(_run(command, SCRIPT_SECONDS).splitlines()[-1])
+    measured: dict[str, float] = json.loads(output_of(command, SCRIPT_SECONDS).splitlines()[-1])
     return measured
 
 

@@ -74,7 +74,7 @@ VARIANTS = [
     Variant("Count", Prio3(Count(), 2), 1, 2.0, 4.0),
     Variant("Sum up to 255", Prio3(Sum(255), 2), 200, 3.0, 4.9),
     Variant("Sum up to 2^32 - 1", Prio3(Sum((1 << 32) - 1), 2), 12345, 5.0, 12.5),
-    Variant("Histogram of 256", Prio3(HistogramCircuit(256, 16), 2), 7, 25.0, 200.0),
+    Variant("Histogram of 256", Prio3(HistogramCircuit(256, 16), 2), 7, 25.0, 35.0),
     Variant("SumVec of 1000 bits", Prio3(SumVec(1000, 1, 32), 2), [0, 1] * 500, 244.0, 653.0),
     Variant("Multihot of 256", Prio3(MultihotCountVec(256, 8, 16), 2), [1] * 8 + [0] * 248, None, None),
 ]

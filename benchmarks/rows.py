@@ -49,7 +49,7 @@ def print_rows(rows: list[Row]) -> None:
     """One line a row."""
     for row in rows:
         verdict = {None: "", True: "ok", False: "MISSED"}[row["ok"]]
-        target = "-" if row["target"] is None else f"{row['target']:.2f}"
+        target = "-" if row["target"] is None else f"{row['target']:.3g}"
         measured = f"{row['value']:10.3f} {row['unit']:14}"
         print(
             f"{row['name']:52} {measured} x{row['ratio']:<7.3f} of {row['yardstick']:28} target {target:5} {verdict}"

@@ -6,11 +6,15 @@ import sys
 from pathlib import Path
 
 from benchmarks.computing import computing
+from benchmarks.costs import costs
+from benchmarks.crowds import crowds
+from benchmarks.joint import joint
 from benchmarks.peers import peers
 from benchmarks.prio3 import prio3
 from benchmarks.randomizers import randomizers
 from benchmarks.rows import Row, print_rows
 from benchmarks.samplers import samplers
+from benchmarks.secure_peers import secure_peers
 from benchmarks.service import service
 from benchmarks.shares import shares
 
@@ -31,11 +35,14 @@ def main() -> None:
     for measure in (
         samplers,
         randomizers,
+        crowds,
         prio3,
         service,
         shares,
         computing,
-        *([peers] if options.peers else []),
+        joint,
+        costs,
+        *([peers, secure_peers] if options.peers else []),
     ):
         measured = measure()
         print_rows(measured)

@@ -105,7 +105,7 @@ def _case(
         made = max(made, reports / (perf_counter() - start))
         start = perf_counter()
         servers.open(collection)
-        asyncio.run(_uploaded(peers, blocks))
+        asyncio.run(uploaded(peers, blocks))
         agreed = servers.agree(collection)
         signed = [holding.signature for holding in servers.holdings(collection)]
         servers.release(collection, agreed.accepted, signed)
@@ -140,7 +140,9 @@ def _blocks(collection: Collection, reports: int) -> list[list[ShareBlock]]:
     return blocks
 
 
-async def _uploaded(peers: list[Peer], blocks: list[list[ShareBlock]]) -> None:
+async def uploaded(peers: list[Peer], blocks: list[list[ShareBlock]]) -> None:
+    """Every server has its shares on disk."""
+
     async def each() -> AsyncIterator[list[ShareBlock]]:
         for block in blocks:
             yield block

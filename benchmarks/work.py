@@ -21,8 +21,9 @@ from typing import TypeVar
 from benchmarks.work_cases import PEOPLE, SCHEMA, collections, draws, queries, table
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
+from localdp.party.charging import Charged
 from localdp.party.cost import decode_seconds
-from localdp.party.party import Charged, Draw, Party, Request, Shares
+from localdp.party.party import Draw, Party, Request, Shares
 from localdp.queries.parser import _parsed
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery

@@ -21,19 +21,32 @@ if TYPE_CHECKING:
     from localdp.accounting.claim import PrivacyClaim as PrivacyClaim
     from localdp.accounting.epsilon import Epsilon as Epsilon
     from localdp.algorithms.definition import Learner as Learner
+    from localdp.algorithms.games.equilibrium import EquilibriumSelection as EquilibriumSelection
     from localdp.algorithms.learners.boosting import StumpBooster as StumpBooster
     from localdp.algorithms.learners.conjunction import ConjunctionLearner as ConjunctionLearner
     from localdp.algorithms.learners.decision_tree import DecisionTree as DecisionTree
+    from localdp.algorithms.learners.finite_class import FiniteClass as FiniteClass
     from localdp.algorithms.learners.halfspace import HalfspaceLearner as HalfspaceLearner
     from localdp.algorithms.learners.k_means import KMeans as KMeans
     from localdp.algorithms.learners.linear_regression import LinearRegression as LinearRegression
     from localdp.algorithms.learners.logistic import LogisticRegression as LogisticRegression
     from localdp.algorithms.learners.naive_bayes import NaiveBayes as NaiveBayes
     from localdp.algorithms.learners.pca import PCA as PCA
+    from localdp.algorithms.online.experts import FollowedExperts as FollowedExperts
+    from localdp.algorithms.online.experts import SimplexPoint as SimplexPoint
     from localdp.algorithms.parity.learner import ParityLearner as ParityLearner
     from localdp.algorithms.release.iterative import IterativeConstruction as IterativeConstruction
     from localdp.algorithms.release.marginals import MarginalRelease as MarginalRelease
+    from localdp.algorithms.release.projected import ProjectedRelease as ProjectedRelease
     from localdp.algorithms.release.ranges import RangeRelease as RangeRelease
+    from localdp.algorithms.stability.sample_and_aggregate import SampleAndAggregate as SampleAndAggregate
+    from localdp.algorithms.stability.stable import StableMean as StableMean
+    from localdp.algorithms.stability.stable import StableMedian as StableMedian
+    from localdp.algorithms.stability.stable import StableScale as StableScale
+    from localdp.algorithms.stability.winners import SampleAndVote as SampleAndVote
+    from localdp.algorithms.stability.winners import StableWinner as StableWinner
+    from localdp.algorithms.streams.continual_count import ContinualCount as ContinualCount
+    from localdp.algorithms.streams.factorised_count import FactorisedCount as FactorisedCount
     from localdp.asking.statistic import Statistic as Statistic
     from localdp.asking.tabulation import Tabulation as Tabulation
     from localdp.auditing import audit as audit
@@ -46,6 +59,7 @@ if TYPE_CHECKING:
     from localdp.oracles.models import MODELS as MODELS
     from localdp.randomizers.definition import LocalRandomizer as LocalRandomizer
     from localdp.selection import choose as choose
+    from parties.experiments.simulating import simulate_crowd as simulate_crowd
     from parties.federation import Federation as Federation
 
     __version__: str
@@ -66,12 +80,25 @@ _WHERE = {
     "LogisticRegression": "localdp.algorithms.learners.logistic:LogisticRegression",
     "NaiveBayes": "localdp.algorithms.learners.naive_bayes:NaiveBayes",
     "PCA": "localdp.algorithms.learners.pca:PCA",
+    "FactorisedCount": "localdp.algorithms.streams.factorised_count:FactorisedCount",
+    "FollowedExperts": "localdp.algorithms.online.experts:FollowedExperts",
+    "ProjectedRelease": "localdp.algorithms.release.projected:ProjectedRelease",
+    "SimplexPoint": "localdp.algorithms.online.experts:SimplexPoint",
     "ParityLearner": "localdp.algorithms.parity.learner:ParityLearner",
     "StumpBooster": "localdp.algorithms.learners.boosting:StumpBooster",
     "IterativeConstruction": "localdp.algorithms.release.iterative:IterativeConstruction",
     "MarginalRelease": "localdp.algorithms.release.marginals:MarginalRelease",
     "RangeRelease": "localdp.algorithms.release.ranges:RangeRelease",
+    "EquilibriumSelection": "localdp.algorithms.games.equilibrium:EquilibriumSelection",
+    "SampleAndAggregate": "localdp.algorithms.stability.sample_and_aggregate:SampleAndAggregate",
+    "SampleAndVote": "localdp.algorithms.stability.winners:SampleAndVote",
+    "StableMean": "localdp.algorithms.stability.stable:StableMean",
+    "StableMedian": "localdp.algorithms.stability.stable:StableMedian",
+    "StableScale": "localdp.algorithms.stability.stable:StableScale",
+    "StableWinner": "localdp.algorithms.stability.winners:StableWinner",
+    "ContinualCount": "localdp.algorithms.streams.continual_count:ContinualCount",
     "Answer": "localdp.oracles.definition:Answer",
+    "FiniteClass": "localdp.algorithms.learners.finite_class:FiniteClass",
     "Epsilon": "localdp.accounting.epsilon:Epsilon",
     "Learner": "localdp.algorithms.definition:Learner",
     "LocalDpError": "localdp.errors:LocalDpError",
@@ -83,6 +110,7 @@ _WHERE = {
     "StatisticalQueryOracle": "localdp.oracles.definition:StatisticalQueryOracle",
     "audit": "localdp.auditing:audit",
     "choose": "localdp.selection:choose",
+    "simulate_crowd": "parties.experiments.simulating:simulate_crowd",
     "made_up_people": "localdp.experiments.population:made_up_people",
 }
 __all__ = ["__version__", *_WHERE]  # noqa: PLE0604

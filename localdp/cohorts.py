@@ -9,7 +9,7 @@ Checked in tests/unit/test_cohorts.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -109,6 +109,34 @@ class Listed:
 
 
 Asked: TypeAlias = Cohort | Listed
+Ranges: TypeAlias = tuple[range, ...]  # of people, in increasing order
+
+
+def checked_ranges(ranges: Sequence[range], people: int) -> Ranges:
+    """Ranges of people that name somebody, and nobody twice; raises for any others."""
+    before = 0
+    for one in ranges:
+        if one.step != 1 or not before <= one.start < one.stop <= people:
+            raise InvalidParameter(
+                f"some of the people are ranges within 0..{people}, in increasing order, and none of them empty"
+            )
+        before = one.stop
+    if not ranges:
+        raise InvalidParameter("some of the people are at least one")
+    return tuple(ranges)
+
+
+def whole_ranges(cohorts: Sequence[Cohort], within: Ranges) -> tuple[Cohort, ...]:
+    """Ranges in the numbering of cohorts that are ranges themselves, as cohorts of all people."""
+    found, first = [], 0
+    for cohort in cohorts:
+        size = cohort.stop - cohort.start
+        for one in within:
+            start, stop = max(one.start, first), min(one.stop, first + size)
+            if start < stop:
+                found.append(Cohort(cohort.start + start - first, cohort.start + stop - first))
+        first += size
+    return tuple(found)
 
 
 @lru_cache(maxsize=8)

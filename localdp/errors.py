@@ -46,6 +46,10 @@ class PolicyRefused(LocalDpError):
     """The request is well formed, but the party's own policy says no."""
 
 
+class ApprovalNeeded(PolicyRefused):
+    """The question waits until the owner of the data has approved it; nothing was charged."""
+
+
 class WorkRefused(LocalDpError):
     """Answering would take more work than the party allows, in this request or from this caller."""
 

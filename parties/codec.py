@@ -12,10 +12,20 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableSequence, Sequence
 from typing import Any, TypeVar
 
+from google.protobuf.message import DecodeError
+
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.remaining import STEPS, Step
 from localdp.cohorts import Cohort, Split
-from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Schema
+from localdp.domains import (
+    BitDomain,
+    CategoryDomain,
+    Domain,
+    IntegerDomain,
+    RealDomain,
+    RowsDomain,
+    Schema,
+)
 from localdp.errors import InvalidParameter, MalformedReport, QueryRefused
 from localdp.party.party import Request
 from localdp.queries.tokens import require_text
@@ -25,6 +35,7 @@ from localdp.sharing.binding import Binding
 from localdp.sharing.collection import Collection, Contributor, Tier
 from localdp.sharing.encoding import Encoding, EncodingKind
 from localdp.sharing.noise_plans import NoisePlan, PlanKind
+from localdp.sharing.selection import Selection, SelectionRule
 from parties.wire.v1 import (
     cohort_pb2,
     collection_pb2,
@@ -37,10 +48,16 @@ _PLANS: dict[PlanKind, collection_pb2.NoisePlan] = {
     "each-server": collection_pb2.NOISE_PLAN_EACH_SERVER,
     "divided": collection_pb2.NOISE_PLAN_DIVIDED,
     "joint": collection_pb2.NOISE_PLAN_JOINT,
+    "proved": collection_pb2.NOISE_PLAN_PROVED,
 }
 _TIERS: dict[Tier, collection_pb2.Tier] = {
     "prio3": collection_pb2.TIER_PRIO3,
     "additive": collection_pb2.TIER_ADDITIVE,
+}
+_RULES: dict[SelectionRule, collection_pb2.Selection.Rule] = {
+    "largest": collection_pb2.Selection.RULE_LARGEST,
+    "furthest": collection_pb2.Selection.RULE_FURTHEST,
+    "quantile": collection_pb2.Selection.RULE_QUANTILE,
 }
 _ENCODINGS: dict[EncodingKind, collection_pb2.EncodingKind] = {
     "count": collection_pb2.ENCODING_KIND_COUNT,
@@ -84,7 +101,7 @@ def request_from_wire(message: oracle_pb2.RandomizeRequest) -> tuple[Request, Co
     """A call of the LR oracle, checked."""
     request = Request(
         message.request_id,
-        _query(message.query),
+        query_text(message.query),
         randomizer_from_wire(message.randomizer),
         message.mixed,
         message.epoch,
@@ -110,6 +127,8 @@ def collection_to_wire(collection: Collection) -> collection_pb2.Collection:
         commitment=collection.binding.commitment,
         ends=collection.binding.ends,
         relayed=collection.relayed,
+        selection=None if collection.selection is None else _selection_to_wire(collection.selection),
+        blocks=collection.blocks,
     )
 
 
@@ -118,7 +137,7 @@ def collection_from_wire(message: collection_pb2.Collection) -> Collection:
     plan = NoisePlan(_named(_PLANS, message.noise_plan, "noise plan"), message.tolerated)
     return Collection(
         message.collection_id,
-        _query(message.query),
+        query_text(message.query),
         _encoding_from_wire(message.encoding),
         Epsilon(message.epsilon_nanonats),
         plan,
@@ -128,10 +147,26 @@ def collection_from_wire(message: collection_pb2.Collection) -> Collection:
         Binding(tuple(message.keys), tuple(message.witnesses), message.commitment, message.ends),
         _named(_TIERS, message.tier, "tier"),
         message.relayed,
+        _selection_from_wire(message.selection) if message.HasField("selection") else None,
+        query_text(message.blocks) if message.blocks else "",
     )
 
 
-def _query(text: str) -> str:
+def _selection_to_wire(selection: Selection) -> collection_pb2.Selection:
+    return collection_pb2.Selection(
+        rule=_RULES[selection.rule],
+        candidates=selection.candidates,
+        offsets=selection.offsets,
+        weights=selection.weights,
+    )
+
+
+def _selection_from_wire(message: collection_pb2.Selection) -> Selection:
+    rule = _named(_RULES, message.rule, "selection")
+    return Selection(rule, message.candidates, tuple(message.offsets), message.weights)
+
+
+def query_text(text: str) -> str:
     """The text of a query, as it came: short enough to be parsed by whoever evaluates it, and fit to be shown."""
     require_text(text)
     if not text or not text.translate(_LINES).isprintable():
@@ -208,6 +243,9 @@ def _column(name: str, domain: Domain) -> schema_pb2.SchemaColumn:
             return schema_pb2.SchemaColumn(
                 name=name, real=schema_pb2.RealDomain(low=domain.low, high=domain.high)
             )
+        case RowsDomain(most, of):
+            rows = schema_pb2.RowsDomain(most=most, of=None if of is None else _column("", of))
+            return schema_pb2.SchemaColumn(name=name, rows=rows)
     raise InvalidParameter(f"a {type(domain).__name__} has no form on the wire")
 
 
@@ -221,7 +259,18 @@ def _domain(column: schema_pb2.SchemaColumn) -> Domain:
             return IntegerDomain(column.integer.low, column.integer.high)
         case "real":
             return RealDomain(column.real.low, column.real.high)
+        case "rows":
+            of = _of_row(column.rows.of) if column.rows.HasField("of") else None
+            return RowsDomain(column.rows.most, of)
     raise InvalidParameter("a column of the schema has no domain")
+
+
+def _of_row(column: schema_pb2.SchemaColumn) -> Domain:
+    if (
+        column.WhichOneof("domain") == "rows"
+    ):  # however deep a hostile message is nested, it is not followed
+        raise InvalidParameter("a row of a person holds no rows")
+    return _domain(column)
 
 
 def randomizer_to_wire(randomizer: LocalRandomizer) -> randomizer_pb2.Randomizer:
@@ -237,6 +286,20 @@ def randomizer_from_wire(randomizer: randomizer_pb2.Randomizer) -> LocalRandomiz
         raise InvalidParameter("this randomizer is not known here")
     rebuilt: LocalRandomizer = class_of(kind).from_parameters(_parameters(getattr(randomizer, kind)))
     return rebuilt
+
+
+def randomizer_to_bytes(randomizer: LocalRandomizer) -> bytes:
+    """The same as bytes, always the same ones: for files."""
+    return randomizer_to_wire(randomizer).SerializeToString(deterministic=True)
+
+
+def randomizer_from_bytes(data: bytes) -> LocalRandomizer:
+    """The randomizer of such bytes."""
+    try:
+        message = randomizer_pb2.Randomizer.FromString(data)
+    except DecodeError as error:
+        raise InvalidParameter("these bytes are no randomizer") from error
+    return randomizer_from_wire(message)
 
 
 def _parameters(message: Any) -> Parameters:

@@ -32,7 +32,9 @@ from localdp.oracles.lr import cohorts_by_party
 from localdp.party.party import Request
 from localdp.randomizers.definition import Reports
 from localdp.sharing.collection import LONGEST_NAME, Collection, Contributor, operator_of
+from localdp.sharing.flooded_round import FloodedRound
 from parties import codec
+from parties.flood_asking import FloodAsking, Flooded
 from parties.identity import Identity
 from parties.quoting import quote, told_if_any
 from parties.receiving import Piece, Reception
@@ -147,6 +149,10 @@ class RemoteParty:
         message = codec.request_to_wire(request, part)
         return lambda seconds: self._oracle.Randomize(message, timeout=seconds)
 
+    def flood(self, request: Message) -> Begin:
+        """Sealed messages of a flooded round."""
+        return lambda seconds: self._oracle.Flood(request, timeout=seconds)
+
     def _call(self, method: Stub, request: Message) -> UnaryCall:
         return UnaryCall(self.name, lambda seconds: method.future(request, timeout=seconds))
 
@@ -219,6 +225,8 @@ def _sealed_contribution(
 class RemoteParties:
     """Agents over their channels: an LR oracle, and the contributors of collections."""
 
+    seals = True  # flooded messages, to the analyst
+
     def __init__(
         self,
         peers: Sequence[Reachable],
@@ -278,6 +286,18 @@ class RemoteParties:
                 for call in calls:
                     call.cancel()
 
+    def granted_flooded(self, asked: FloodedRound) -> list[LocalDpError | None]:
+        """Of each part of a flooded round, why its party would not answer now."""
+        return self._flooding.granted(asked)
+
+    def flooded(self, asked: FloodedRound, parts: Sequence[int]) -> Iterator[Flooded]:
+        """Their sealed messages, or why there are none."""
+        return self._flooding.messages(asked, parts)
+
+    @property
+    def _flooding(self) -> FloodAsking:
+        return FloodAsking(self._parties, self._timeout, self._channels.persistence)
+
     def _unpacked(self, request: Request, number: int, piece: Piece) -> Reports:
         try:
             return request.randomizer.unpack(piece.packed, piece.reports)
@@ -290,7 +310,7 @@ class RemoteParties:
         Returns how many reports were new in the calls that were answered.
         """
         message, counted = codec.collection_to_wire(collection), 0
-        by_cohort = [self._parts(cohort) for cohort in cohorts]
+        by_cohort = [list(cohorts_by_party(cohort, collection.sizes)) for cohort in cohorts]
         every = [part for parts in by_cohort for part in parts]
         self._require_granted(every, lambda part: _contribution(message, part))
         for parts in by_cohort:
@@ -311,10 +331,11 @@ class RemoteParties:
         return [steps_of(one, party.people) for one, party in zip(told, self.contributors, strict=True)]
 
     def sealed(
-        self, collection: Collection, cohort: Cohort
+        self, collection: Collection, *cohorts: Cohort
     ) -> Iterator[oracle_pb2.ContributeSealedResponse]:
-        """The shares of a cohort, sealed to the share servers, for somebody who carries them there."""
-        message, parts = codec.collection_to_wire(collection), self._parts(cohort)
+        """The shares of cohorts, sealed to the share servers, for somebody who carries them there."""
+        message = codec.collection_to_wire(collection)
+        parts = [part for cohort in cohorts for part in cohorts_by_party(cohort, collection.sizes)]
         self._require_granted(parts, lambda part: _sealed_contribution(message, part))
         for number, part in parts:
             request = _sealed_contribution(message, part)

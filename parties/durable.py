@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from localdp.errors import InvalidParameter, LocalDpError, StorageFailed
+from parties.database import Database
 
 Data: TypeAlias = dict[str, Any]  # what JSON or TOML hold, before anybody has looked at it
 
@@ -89,7 +90,7 @@ def require_there_or_new(path: Path, new: bool, what: str, loss: str, whose: str
 
 
 @contextmanager
-def transaction(file: sqlite3.Connection) -> Iterator[None]:
+def transaction(file: Database) -> Iterator[None]:
     """All of it or nothing; on disk when the block has ended."""
     file.execute("BEGIN IMMEDIATE")
     try:
@@ -127,10 +128,23 @@ def add_column(file: sqlite3.Connection, table: str, column: str, kind: str) -> 
 
 
 def write_atomically(
-    path: Path, content: str | bytes, *, confidential: bool = False, synced: bool = False
+    path: Path,
+    content: str | bytes,
+    *,
+    confidential: bool = False,
+    synced: bool = False,
+    part: Path | None = None,
 ) -> None:
-    """A reader sees the old file or the new one, never a part; nothing is left behind on failure."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    """A reader sees the old file or the new one, never a part; nothing is left behind on failure.
+
+    `part` is where it is written first, if who is killed there should leave a file that the next one finds: who gives it
+    sees to it that one process at a time writes.
+    """
+    if part is None:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    else:
+        name = str(part)
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content if isinstance(content, bytes) else content.encode())

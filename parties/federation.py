@@ -30,25 +30,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import LARGEST_LIMIT_NANONATS, Ledger
+from localdp.accounting.ledger import Ledger
+from localdp.accounting.ledger_of_some import LedgerOfSome
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, Unreachable
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import LROracle
-from localdp.oracles.models import Parties, model_named, oracle_of
+from localdp.oracles.models import Options, Parties, model_named, oracle_of
 from localdp.oracles.shuffler import Promise
 from localdp.randomness.keyring import Keyring
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource
 from parties.addresses import State, read_state, require_replaceable, write_state
-from parties.federated.budgets import Budgets, by_amount, by_step
+from parties.federated.budgets import Budgets, by_amount, by_step, left_of, spent_of
 from parties.federated.events import Events
 from parties.federated.ledgers import LedgerFile
 from parties.federated.quorum import WatchedQuorum, quorum_oracle
+from parties.federated.streams import open_stream
 from parties.federated.tables import SchemaLike, records_of
 from parties.federated.verbs import EpsilonLike, Verbs
-from parties.federated.views import LedgerOfSome, Some, SpendingOfSome
+from parties.federated.views import Some, SpendingOfSome
 from parties.federated.watching import Spending, WatchedMixer, WatchedOracle, WatchedReports, WatchedShares
 from parties.federated.whereabouts import (
     Address,
@@ -63,6 +65,8 @@ from parties.federated.whereabouts import (
 )
 from parties.identity import Identity, load_identity
 from parties.rounds.partial import RoundResult
+from parties.streams.stream import CountedStream
+from parties.streams.terms import Wanted
 from parties.view.journal import journal_rounds
 
 
@@ -92,7 +96,7 @@ class Federation(Verbs):
         whole, some = within.whole, within.some
         self._numbers, self.events = whole._numbers, whole.events
         self._spending = SpendingOfSome(whole._spending, some)
-        self._curator = whole._curator and LedgerOfSome(whole._curator, some)
+        self._curator = whole._curator and LedgerOfSome(whole._curator, some.ranges)
 
     @classmethod
     def launch(
@@ -118,11 +122,8 @@ class Federation(Verbs):
         this process.  `told` hears what takes long.  With `insecure_seed` everything is repeatable, hence guessable: for
         made-up people only.
         """
-        records, limit, keyring = (
-            records_of(data, schema),
-            Epsilon.requested(budget),
-            _keyring(insecure_seed),
-        )
+        records, limit = records_of(data, schema), Epsilon.requested(budget)
+        keyring = Keyring.of_seed(insecure_seed)
         largest = limit if largest_request is None else Epsilon.requested(largest_request)
         parts = dealt_out(records, parties)
         launch = Launch(parts, records, limit, largest, share_servers, keyring, shuffler, told)
@@ -173,7 +174,7 @@ class Federation(Verbs):
         said = "these parties have" if path is None else f"{path} names"
         where = Address(state, said, shown, relay, tuple(expect), told)
         place = behind_shuffler(where) if only_shuffler else running(where, may_miss=may_miss)
-        federation = cls(place, _keyring(insecure_seed))
+        federation = cls(place, Keyring.of_seed(insecure_seed))
         journal_rounds(federation.events, state.events, len(federation.parties) or len(state.agents))
         if federation.away:
             why = "; ".join(place.reasons[:3])
@@ -242,14 +243,14 @@ class Federation(Verbs):
         `deadline_seconds`; a `journal` keeps what was not finished.
         """
         self._require_open()
-        number, spent = next(self._numbers), None if epsilon is None else Epsilon.requested(epsilon)
+        spent = None if epsilon is None else Epsilon.requested(epsilon)
         if "quorum" in options:
             if model != LocalOracle.model or spent is None:
                 name = LocalOracle.model
                 raise InvalidParameter(
                     f'a quorum is of the {name} model: oracle("{name}", epsilon=1, quorum=0.7)'
                 )
-            source = self._keyring.source("federation", str(number), model, "analyst")
+            source = self._keyring.source("federation", str(next(self._numbers)), model, "analyst")
             return self._quorum()(spent, source, **options)
         self._require_everybody()
         if model_named(model).needs_mixer and not self._place.shuffles:
@@ -257,15 +258,25 @@ class Federation(Verbs):
                 "the shuffler mixes the reports of all of its parties: ask the whole federation, or use the local model"
             )
 
+        return self._made(model, spent, options)
+
+    def _made(
+        self,
+        model: str,
+        epsilon: Epsilon | None,
+        options: Options,
+        identifiers: RandomSource | None = None,
+        around: Callable[[Parties], Parties] = lambda parties: parties,
+    ) -> StatisticalQueryOracle:
+        """A watched oracle; `identifiers` is what those that are public are drawn from, `around` goes around parties."""
+        number = next(self._numbers)
+
         def coins(purpose: str) -> RandomSource:
+            if identifiers is not None and purpose == "analyst":
+                return identifiers
             return self._keyring.source("federation", str(number), model, purpose)
 
-        return self._told(oracle_of(model, self._watched(model), spent, coins, options), model, spent)
-
-    def _told(
-        self, oracle: StatisticalQueryOracle, model: str, epsilon: Epsilon | None
-    ) -> StatisticalQueryOracle:
-        """The oracle, with its rounds told as events."""
+        oracle = oracle_of(model, around(self._watched(model)), epsilon, coins, options)
         cost, parties = None if epsilon is None else float(epsilon), len(self._place.contributors) or None
         return WatchedOracle(oracle, self.events, model, self, parties, cost)
 
@@ -297,7 +308,8 @@ class Federation(Verbs):
         """
         self._require_open()
         self._place.require_known()
-        left = self._left(of)
+        sizes = [party.people for party in self._place.contributors]
+        left = left_of(self._all_spent(of), sizes, self._place.limits)
         if of == "curator" or self._place.ledgers or self._place.budgets is None:
             return Budgets(by_amount(left), exact=True)
         told = self._place.budgets()
@@ -305,26 +317,13 @@ class Federation(Verbs):
         steps = [steps for steps in told if steps is not None]
         return Budgets(by_step(steps), False, by_amount(silent), tuple(self.away))
 
-    def _left(self, of: str) -> list[NDArray[np.int64]]:
-        """Nanonats that each person of each party has left, as far as is known here."""
-        spent, sizes = self._all_spent(of), [party.people for party in self._place.contributors]
-        limits = [min(one.nanonats, LARGEST_LIMIT_NANONATS) for one in self._place.limits]
-        parts = np.split(spent, np.cumsum(sizes)[:-1])
-        return [np.maximum(limit - part, 0) for limit, part in zip(limits, parts, strict=True)]
-
     def _all_spent(self, of: str) -> NDArray[np.int64]:
         if self._within is None:
             return self._spent(of)
         return self._within.whole._spent(of)[self._within.some.people]
 
     def _spent(self, of: str) -> NDArray[np.int64]:
-        if of == "parties" and self._place.ledgers:
-            return np.concatenate([ledger.spent() for ledger in self._place.ledgers])
-        if of == "parties":
-            return self._spending.nanonats
-        if of != "curator" or self._curator is None:
-            raise InvalidParameter("budgets are those of the parties, or of the curator of launched ones")
-        return self._curator.spent()
+        return spent_of(of, self._place.ledgers, self._spending.nanonats, self._curator)
 
     def round(
         self,
@@ -347,6 +346,12 @@ class Federation(Verbs):
         )
         oracle.answer([query])
         return oracle.results[-1]
+
+    def _stream(self, journal: Path, wanted: Wanted | None) -> CountedStream:
+        self._require_open()
+        self._require_everybody()
+        self._place.require_known()
+        return open_stream(journal, wanted, self.parties, self._made)
 
     def _quorum(self) -> Callable[..., WatchedQuorum]:
         """Makes a quorum oracle of the parties, from epsilon, coins and options."""
@@ -389,7 +394,3 @@ class Federation(Verbs):
                 f"{names_of(self.away)} cannot be asked, and an answer is about everybody: ask those who are there, "
                 "federation.of(federation.parties), or federation.round with a quorum, or connect again later"
             )
-
-
-def _keyring(insecure_seed: int | None) -> Keyring:
-    return Keyring.from_system() if insecure_seed is None else Keyring.insecurely_seeded(insecure_seed)

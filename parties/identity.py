@@ -125,6 +125,17 @@ def peer_name(context: Context) -> str | None:
     return names[0].decode("utf-8", "replace") if names else None
 
 
+def fingerprint_of(certificate: bytes) -> str:
+    """SHA-256 of a certificate in PEM, in hexadecimal."""
+    return x509.load_pem_x509_certificate(certificate).fingerprint(hashes.SHA256()).hex()
+
+
+def peer_fingerprint(context: Context) -> str | None:
+    """That of the caller's certificate; None on a connection without one."""
+    shown = [*context.auth_context().get("x509_pem_cert", ())]
+    return fingerprint_of(bytes(shown[0])) if shown else None
+
+
 def may_speak_for(certified: str | None, party: str) -> bool:
     """Whether a caller may act as a party: under the name in its certificate, or that name, "/" and more.
 

@@ -19,6 +19,7 @@ from google.protobuf.message import Message
 
 from parties.repeating import Begun, Response, Stub, UnaryCall
 from parties.wire.v1 import oracle_pb2 as pb
+from parties.wire.v1.flooding_pb2 import FloodRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +58,6 @@ def _about(call: Message) -> pb.QuoteRequest:
             return pb.QuoteRequest(contribute=call)
         case pb.ContributeSealedRequest():
             return pb.QuoteRequest(contribute_sealed=call)
+        case FloodRequest():
+            return pb.QuoteRequest(flood=call)
     raise TypeError(f"no party is asked for a {type(call).__name__}")

@@ -58,7 +58,12 @@ class Revocations:
         revoked, shown = self.current, [*context.auth_context().get("x509_pem_cert", ())]
         if shown and _serial(bytes(shown[0])) in revoked.serials:
             raise CertificateRevoked("the caller's certificate was revoked")
-        if not shown and peer_name(context) in revoked.names:
+        if not shown:
+            self.require_name(peer_name(context))
+
+    def require_name(self, caller: str | None) -> None:
+        """Refuse a name of which a certificate was revoked, where the certificate itself is not seen."""
+        if caller in self.current.names:
             raise CertificateRevoked(
                 "a certificate of the caller's name was revoked, and its own is not seen here"
             )

@@ -41,6 +41,7 @@ CODES: dict[type[errors.LocalDpError], grpc.StatusCode] = {
     errors.RequestExpired: grpc.StatusCode.FAILED_PRECONDITION,
     errors.KeyRetired: grpc.StatusCode.FAILED_PRECONDITION,
     errors.PolicyRefused: grpc.StatusCode.PERMISSION_DENIED,
+    errors.ApprovalNeeded: grpc.StatusCode.PERMISSION_DENIED,
     errors.WorkRefused: grpc.StatusCode.RESOURCE_EXHAUSTED,
     errors.Busy: grpc.StatusCode.RESOURCE_EXHAUSTED,
     errors.CertificateRevoked: grpc.StatusCode.PERMISSION_DENIED,

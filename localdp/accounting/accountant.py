@@ -8,6 +8,7 @@ So `total_epsilon` computes every bound of `Method` that applies and returns the
     advanced tight  Kairouz, Oh, Viswanath 2015   the same with the true mean loss
     concentrated    Bun and Steinke 2016          through zero-concentrated privacy
     renyi           Mironov 2017                  through the Renyi curve of randomized response
+                    Cesar and Rogers 2021         both with rho = epsilon**2 / 8 for the exponential mechanism
     optimal         Kairouz, Oh, Viswanath 2015   equal epsilons: the smallest epsilon there is
     convolution     Murtagh and Vadhan 2016       unequal epsilons: nearly the smallest
 
@@ -103,15 +104,34 @@ def parallel_epsilon(groups: Sequence[Sequence[PrivacyEvent]], delta: Delta = 0)
 
 
 def largest_epsilon_each(
-    total: Epsilon, count: int, delta: Delta = 0, methods: Sequence[Method] = tuple(Method)
+    total: Epsilon,
+    count: int,
+    delta: Delta = 0,
+    methods: Sequence[Method] = tuple(Method),
+    *,
+    bounded_range: bool = False,
 ) -> Epsilon:
     """The largest epsilon that `count` pure mechanisms may have each, so that one of the methods vouches for `total`."""
     if count < 1:
         raise InvalidParameter("a budget is divided among at least one mechanism")
+
+    def events(each: Epsilon) -> Sequence[PrivacyEvent]:
+        return [PrivacyEvent(each, count, bounded_range=bounded_range)]
+
+    return largest_unit(total, events, delta, methods)
+
+
+def largest_unit(
+    total: Epsilon,
+    events: Callable[[Epsilon], Sequence[PrivacyEvent]],
+    delta: Delta = 0,
+    methods: Sequence[Method] = tuple(Method),
+) -> Epsilon:
+    """The largest epsilon of which these events can be made, so that one of the methods vouches for `total`."""
     low, high = 0, _LARGEST_EACH.nanonats
     while low < high:
         middle = (low + high + 1) // 2
-        spent = bounds([PrivacyEvent(Epsilon(middle), count)], delta, methods)
+        spent = bounds(events(Epsilon(middle)), delta, methods)
         affordable = any(bound.epsilon <= total for bound in spent)
         low, high = (middle, high) if affordable else (low, middle - 1)
     return Epsilon(low)

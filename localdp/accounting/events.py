@@ -4,6 +4,10 @@ An `PrivacyEvent` says that mechanisms with one and the same guarantee were used
 nothing of how guarantees add up; `composition`, `renyi`, `optimal` and `convolution` interpret a sequence of events, and
 `accountant` takes the best of them.  Epsilons are in nats, for replace-one neighbours, of a single use.
 
+An event of `bounded_range` says more than that (Durfee and Rogers 2019): for any two neighbours, the logarithms of the
+ratios of the outputs' probabilities all lie in one interval of length epsilon.  The exponential mechanism is such a one;
+the noisy maximum is not, for any noise that this package draws.
+
 Reduction to delta = 0.  A mechanism that is (epsilon, delta)-private is a function of the output of this one: with
 probability delta it tells everything, otherwise it is randomized response at epsilon (Kairouz, Oh and Viswanath 2015,
 Theorem 3.3; Murtagh and Vadhan 2016 for unequal epsilons).  So a composition is (epsilon, delta)-private exactly when
@@ -51,6 +55,7 @@ class PrivacyEvent:
     epsilon: Epsilon  # of one use, in nats, replace-one neighbours
     count: int = 1
     delta: Fraction = Fraction(0)  # of one use
+    bounded_range: bool = False  # whether the logarithms of ratios lie in an interval of length epsilon
 
     def __post_init__(self) -> None:
         if (
@@ -65,6 +70,8 @@ class PrivacyEvent:
             raise InvalidParameter("the epsilon of a mechanism is below 2**62 nanonats")
         if not isinstance(self.delta, Fraction) or not 0 <= self.delta < 1:
             raise InvalidParameter("the delta of a mechanism is a rational, at least 0 and less than 1")
+        if self.bounded_range and self.delta:
+            raise InvalidParameter("a mechanism of bounded range has no delta")
 
 
 def merged(events: Sequence[PrivacyEvent]) -> tuple[tuple[Epsilon, int], ...]:

@@ -25,6 +25,7 @@ Checked for every implementation by tests/contract/test_ledger.py.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -33,6 +34,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.coverage import MOST_SPLITS, Coverage
 from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.quotas import Quotas
 from localdp.cohorts import Cohort
 from localdp.errors import (
     BudgetExhausted,
@@ -167,6 +169,11 @@ class Sums:
     losses: int  # the part of it that was charged to everybody, also to whoever comes later
     day: int
     today: NDArray[np.int64]  # what was spent on that day; empty where no day has a budget
+    accounts: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)  # what was spent of each quota
+
+    def serve(self, *, by_day: bool, accounts: tuple[str, ...]) -> bool:
+        """Whether they are all that is needed to go on: with a day's sums, and those of exactly these accounts."""
+        return bool(self.today.size or not by_day) and set(self.accounts) == set(accounts)
 
 
 class Accounts:
@@ -178,8 +185,10 @@ class Accounts:
         limit: Epsilon,
         limit_per_day: Epsilon | None = None,
         requests: Requests | None = None,
+        quotas: Quotas | None = None,
     ) -> None:
         """`requests` is where the requests are kept; in memory, if it is not given."""
+        self._quotas = quotas
         self.people = people
         self.limit = Epsilon(min(limit.nanonats, LARGEST_LIMIT_NANONATS))
         self._requests: Requests = {} if requests is None else requests
@@ -188,13 +197,16 @@ class Accounts:
 
     def sums(self) -> Sums:
         """What everybody has spent; the arrays are the accounts' own."""
-        return Sums(self._spent, self._losses, self._day, self._spent_today)
+        return Sums(self._spent, self._losses, self._day, self._spent_today, self._by_account)
 
     def restore(self, sums: Sums) -> None:
         """Begin from these sums; whoever came later has only lost what everybody has."""
         self._losses, self._day = sums.losses, sums.day
         self._spent = np.array(sums.spent)
         self._spent_today = np.array(sums.today[: None if self._limit_per_day else 0])
+        nothing = np.zeros(0, np.int64)
+        accounts = () if self._quotas is None else self._quotas.accounts
+        self._by_account = {name: np.array(sums.accounts.get(name, nothing)) for name in accounts}
         self._make_room(self.people)
 
     def speak_for(self, people: int) -> None:
@@ -209,9 +221,10 @@ class Accounts:
         more = people - self._spent.size
         if more > 0:
             self._spent = np.append(self._spent, np.full(more, self._losses, np.int64))
-        if self._limit_per_day and self._spent_today.size < self._spent.size:
-            today, self._spent_today = self._spent_today, np.zeros_like(self._spent)
-            self._spent_today[: today.size] = today
+        if self._limit_per_day:
+            self._spent_today = _as_long(self._spent_today, self._spent.size)
+        for name, book in self._by_account.items():
+            self._by_account[name] = _as_long(book, self._spent.size)
 
     def key_of(self, charge: Charge) -> str:
         """The key that the request was first charged with, or the charge's own if it is the first."""
@@ -247,6 +260,7 @@ class Accounts:
             if earlier is None or earlier.was_heard(charge):
                 return None
         else:
+            self._refuse_beyond_quota(debtors, charge)
             self._refuse_beyond_limit(debtors, charge.cost, day)
         if earlier is not None:
             earlier.require_room(charge)
@@ -257,6 +271,8 @@ class Accounts:
         self._begin(day)
         for book in self._books(day):
             book[debtors] += charge.cost.nanonats
+        if self._quotas is not None:
+            self._by_account[self._quotas.account(charge.caller)][debtors] += charge.cost.nanonats
         taken = self._requests.get(charge.request) or Taken(charge.key, charge.epoch)
         taken.add(charge)
         self._requests[charge.request] = taken
@@ -291,15 +307,38 @@ class Accounts:
             return [self._spent]
         return [self._spent, self._spent_today if day <= self._day else np.zeros_like(self._spent_today)]
 
+    def _refuse_beyond_quota(self, debtors: Debtors, charge: Charge) -> None:
+        if self._quotas is None:
+            return
+        account = self._quotas.account(charge.caller)
+        limit = self._quotas.limit(account)
+        short, of = _short(self._by_account[account][debtors], limit.nanonats - charge.cost.nanonats)
+        if short:
+            whose = "of this analyst" if account else "of all analysts without one of their own"
+            raise BudgetExhausted(
+                f"epsilon {charge.cost} is more than what is left of the quota {whose}, {limit}, for {short} of {of} people"
+                f" (quotas.{account or 'others'})"
+            )
+
     def _refuse_beyond_limit(self, debtors: Debtors, cost: Epsilon, day: int) -> None:
-        limits = [(self.limit, "the budget"), (self._limit_per_day, "the day's budget")]
-        for spent, (limit, which) in zip(self._books(day), limits, strict=False):
+        limits = [
+            (self.limit, "the budget", "total"),
+            (self._limit_per_day, "the day's budget", "per_day"),
+        ]
+        for spent, (limit, which, key) in zip(self._books(day), limits, strict=False):
             assert limit is not None
             short, of = _short(spent[debtors], limit.nanonats - cost.nanonats)
             if short:
                 raise BudgetExhausted(
                     f"epsilon {cost} is more than what is left of {which} of {limit} for {short} of {of} people"
+                    f" (budget.{key})"
                 )
+
+
+def _as_long(book: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The sums of so many people, of whom the last have spent nothing."""
+    more = size - book.size
+    return np.append(book, np.zeros(more, np.int64)) if more > 0 else book
 
 
 def _short(spent: NDArray[np.int64], most: int) -> tuple[int, int]:
@@ -322,8 +361,8 @@ def as_noted(charge: Charge, debtors: Debtors) -> Charge:
 class MemoryLedger:
     """A ledger for simulations: it forgets everything when the process ends."""
 
-    def __init__(self, people: int, limit: Epsilon) -> None:
-        self._accounts = Accounts(people, limit)
+    def __init__(self, people: int, limit: Epsilon, quotas: Quotas | None = None) -> None:
+        self._accounts = Accounts(people, limit, quotas=quotas)
 
     @property
     def limit(self) -> Epsilon:

@@ -8,6 +8,11 @@ Zero-concentrated privacy: K(s) <= rho s (1 + s) with rho = epsilon tanh(epsilon
 concave in u = (s + 1/2)**2, so it lies under its tangent at u = 1/4, whose slope is epsilon tanh(epsilon / 2).  That is
 less than the epsilon**2 / 2 of Bun and Steinke (Proposition 3.3) and, as the divergence of order 1 shows, the smallest rho.
 
+Bounded range (`PrivacyEvent.bounded_range`; the exponential mechanism): K(s) <= (epsilon**2 / 8) s (1 + s) as well (Cesar
+and Rogers 2021), a quarter of the rho of randomized response where epsilon is small.  It does not hold for the noisy
+maximum: of two equal scores, which one record can move apart, geometric noise has a divergence of order 1 of nearly
+epsilon**2 / 2 (tests/unit/accounting/test_bounded_range.py).
+
 Conversion (Canonne, Kamath and Steinke 2020, Proposition 12).  A divergence D of order a > 1 gives, for each delta > 0,
     epsilon = D + (ln(1 / delta) - ln a) / (a - 1) + ln(1 - 1 / a).
 Every order gives a valid epsilon; floating point only proposes the order, the bound itself is rational and rounded up.
@@ -17,7 +22,7 @@ Checked in tests/unit/accounting/test_renyi.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -35,8 +40,10 @@ _ORDER_BITS = 40
 
 
 def rho_of(events: Sequence[PrivacyEvent]) -> Fraction:
-    """At least the smallest rho for which the pure parts of the events are rho-zCDP together."""
-    return sum((count * tight_mean(epsilon) for epsilon, count in merged(events)), Fraction(0))
+    """At least a rho for which the pure parts of the events are rho-zCDP together: the smallest, but for bounded range."""
+    return sum(
+        (count * _rho(epsilon, bounded=bounded) for epsilon, count, bounded in _uses(events)), Fraction(0)
+    )
 
 
 def renyi_divergence(epsilon: Epsilon, order: Fraction) -> Fraction:
@@ -58,18 +65,37 @@ def concentrated(events: Sequence[PrivacyEvent], slack: Fraction) -> Epsilon | N
 
 def renyi(events: Sequence[PrivacyEvent], slack: Fraction) -> Epsilon | None:
     """The bound through the exact Renyi curve of randomized response; None where it says nothing."""
-    uses = merged(events)
+    uses = list(_uses(events))
 
     def divergence(s: Fraction) -> Fraction:
-        return sum((count * _cumulant(epsilon, s) for epsilon, count in uses), Fraction(0)) / s
+        terms = (count * _least_cumulant(epsilon, s, bounded=bounded) for epsilon, count, bounded in uses)
+        return sum(terms, Fraction(0)) / s
 
     def approximate(s: Orders) -> Orders:
         total = np.zeros_like(s)
-        for epsilon, count in uses:
-            total += count * _float_cumulant(float(epsilon), s)
+        for epsilon, count, bounded in uses:
+            pure = _float_cumulant(float(epsilon), s)
+            total += count * (np.minimum(pure, float(epsilon) ** 2 / 8 * s * (1 + s)) if bounded else pure)
         return total / s
 
     return _smallest(divergence, approximate, slack)
+
+
+def _uses(events: Sequence[PrivacyEvent]) -> Iterator[tuple[Epsilon, int, bool]]:
+    """Epsilons with how often each was used: those of bounded range apart."""
+    for bounded in (False, True):
+        for epsilon, count in merged([event for event in events if event.bounded_range is bounded]):
+            yield epsilon, count, bounded
+
+
+def _rho(epsilon: Epsilon, *, bounded: bool) -> Fraction:
+    pure = tight_mean(epsilon)
+    return min(pure, epsilon.exact**2 / 8) if bounded else pure
+
+
+def _least_cumulant(epsilon: Epsilon, s: Fraction, *, bounded: bool) -> Fraction:
+    pure = _cumulant(epsilon, s)
+    return min(pure, epsilon.exact**2 / 8 * s * (1 + s)) if bounded else pure
 
 
 def _smallest(

@@ -34,7 +34,8 @@ from localdp.algorithms.tables import Features, numbers_for_prediction
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, Records, Schema
 from localdp.domains.columns import ColumnArray
 from localdp.errors import InvalidParameter, SignalTooWeak
-from localdp.oracles.definition import Cost, StatisticalQueryOracle
+from localdp.oracles.account import Cost
+from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.models import ModelName, model_named
 from localdp.oracles.plans import NOTHING_ASKED, Plan, require_signal
 from localdp.randomness.source import Floats

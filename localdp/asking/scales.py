@@ -14,12 +14,14 @@ from typing import TypeAlias
 
 from localdp.domains import BitDomain, IntegerDomain, RealDomain, Schema
 from localdp.errors import QueryRefused
-from localdp.queries.expressions import Clip, Column, Expression, Linear
+from localdp.queries.expressions import Clip, Column, Expression, Linear, OfRows, Term
+from localdp.queries.of_rows import domain_of
 from localdp.queries.parser import parse
 from localdp.queries.statistical import StatisticalQuery
+from localdp.queries.text import to_text
 
 _CONSTANT = "this number is the same for everybody: there is nothing to ask"
-Terms: TypeAlias = tuple[tuple[Fraction, str], ...]  # coefficients and columns
+Terms: TypeAlias = tuple[tuple[Fraction, Term], ...]  # coefficients and columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +69,18 @@ def _form_of(expression: Expression, text: str) -> tuple[Fraction, Terms]:
     match expression:
         case Clip(Column(name)):
             return Fraction(0), ((Fraction(1), name),)
+        case Clip(OfRows() as term):
+            return Fraction(0), ((Fraction(1), term),)
         case Clip(Linear(constant, terms)):
             return constant, terms
     raise QueryRefused(f"a mean is of a column, or of a sum such as 2*age - bmi; got {text!s:.80}")
 
 
-def _linear(constant: Fraction, terms: Terms) -> Column | Linear:
+def _linear(constant: Fraction, terms: Terms) -> Column | OfRows | Linear:
     """As the query language writes it: a bare column is a column."""
     if not constant and len(terms) == 1 and terms[0][0] == 1:
-        return Column(terms[0][1])
+        term = terms[0][1]
+        return Column(term) if isinstance(term, str) else term
     return Linear(constant, terms)
 
 
@@ -88,12 +93,13 @@ def _bounds(constant: Fraction, terms: Terms, schema: Schema) -> tuple[Fraction,
     return low, high
 
 
-def _ends(name: str, schema: Schema) -> tuple[Fraction, Fraction]:
-    match schema[name]:
+def _ends(term: Term, schema: Schema) -> tuple[Fraction, Fraction]:
+    match domain_of(term, schema):
         case BitDomain():
             return Fraction(0), Fraction(1)
         case IntegerDomain(low, high):
             return Fraction(low), Fraction(high)
         case RealDomain(low, high):
             return Fraction(str(low)), Fraction(str(high))
-    raise QueryRefused(f"column {name!r} has labels and no numbers: ask for its histogram")
+    shown = f"column {term!r}" if isinstance(term, str) else to_text(term)
+    raise QueryRefused(f"{shown} has labels and no numbers: ask for its histogram")

@@ -99,6 +99,11 @@ class Traffic:
     rounds: int = 0
     octets: tuple[int, ...] = (0,) * SERVERS
 
+    def add(self, rounds: int, octets: Sequence[int]) -> None:
+        """Count another computation."""
+        self.rounds += rounds
+        self.octets = tuple(sum(pair) for pair in zip(self.octets, octets, strict=True))
+
 
 def outcomes(
     dialogues: Sequence[Dialogue[T]], carry: Carrier | None = None, traffic: Traffic | None = None
@@ -163,12 +168,8 @@ def _is_left_alone(server: int, asked: dict[int, Exchange]) -> bool:
 
 def _count(asked: dict[int, Exchange], traffic: Traffic | None) -> None:
     if traffic is not None:
-        traffic.rounds += 1
-        sizes = [
-            len(asked[server].to_previous) + len(asked[server].to_next) if server in asked else 0
-            for server in range(SERVERS)
-        ]
-        traffic.octets = tuple(sum(pair) for pair in zip(traffic.octets, sizes, strict=True))
+        said = (asked.get(server, Exchange()) for server in range(SERVERS))
+        traffic.add(1, [len(one.to_previous) + len(one.to_next) for one in said])
 
 
 def run_together(

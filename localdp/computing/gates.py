@@ -5,7 +5,8 @@ of the product, and sends it to server i - 1.  The masks r are shared randomness
 its receiver.  One message of one bit, or of one element, and one round.
 
 RESHARE turns additive shares of a collection into replicated ones: s_i + r_i - r_{i+1} goes to server i - 1.
-Whatever a server sends is a sharing of something; so it can shift its own input, and do nothing else.
+Whatever a server sends is a sharing of something; so it can shift its own input, and do nothing else.  It is how an
+attempt begins (`attempts.py`), and its masks are those of every attempt.
 
 TO_FIELD makes a field element of a shared bit b_0 xor b_1 xor b_2.  Two servers know each component, so that three
 products with one prover each suffice: **Deviation** from two general products, for half of the octets and a quarter
@@ -20,13 +21,15 @@ from __future__ import annotations
 import numpy as np
 
 from localdp.computing.dialogue import Dialogue, Exchange, others
+from localdp.computing.keyed_streams import StreamPair
 from localdp.computing.seat import Seat, SharedElements, SharedWords
 from localdp.computing.transcript import ProductGates
 from localdp.errors import ComputationAborted
 from localdp.framing import DIGEST_BYTES, digest
+from localdp.sharing.prio3.batch.kernels import Kernel
 from localdp.sharing.prio3.batch.words import Words
 
-MASK, RESHARE = b"mask", b"reshare"
+MASK = b"mask"
 
 
 def words_in(octets: bytes, shape: tuple[int, ...]) -> Words:
@@ -44,11 +47,11 @@ def pack_elements(elements: Words) -> bytes:
     return octets_of(np.ascontiguousarray(elements.T))
 
 
-def elements_in(seat: Seat, octets: bytes, sender: int) -> Words:
+def elements_in(kernel: Kernel, octets: bytes, sender: int) -> Words:
     """Elements that a server sent, of shape (limbs, count); those of the prime or above are refused, not reduced."""
-    elements = np.ascontiguousarray(words_in(octets, (-1, seat.kernel.limbs)).T)
-    if seat.kernel.unreduced(elements).any():
-        raise seat.accused("a field element out of its range", sender)
+    elements = np.ascontiguousarray(words_in(octets, (-1, kernel.limbs)).T)
+    if kernel.unreduced(elements).any():
+        raise ComputationAborted.by("a field element out of its range", (sender,))
     return elements
 
 
@@ -83,7 +86,7 @@ def product(seat: Seat, x: SharedElements, y: SharedElements) -> Dialogue[Shared
     crossed = kernel.add(kernel.multiply(lifted[1], x.both[0]), kernel.multiply(lifted[0], x.both[1]))
     own = kernel.add(kernel.add(squares, crossed), kernel.subtract(r[0], r[1]))
     received = yield Exchange(to_previous=pack_elements(own), from_next=own.nbytes)
-    following = elements_in(seat, received.next, others(seat.server)[1])
+    following = elements_in(seat.kernel, received.next, others(seat.server)[1])
     gamma = kernel.subtract(kernel.subtract(following, r[1]), kernel.multiply(lifted[1], x.both[1]))
     seat.transcript.products.append(
         ProductGates(
@@ -98,13 +101,10 @@ def product(seat: Seat, x: SharedElements, y: SharedElements) -> Dialogue[Shared
     return SharedElements(np.stack([own, following]))
 
 
-def reshared(seat: Seat, additive: Words) -> Dialogue[SharedElements]:
-    """Replicated shares of what the servers hold additive shares of, of shape (limbs, count)."""
-    kernel = seat.kernel
-    r = seat.lasting(RESHARE).elements(kernel, additive.shape[1])
-    own = kernel.add(additive, kernel.subtract(r[0], r[1]))
-    received = yield Exchange(to_previous=pack_elements(own), from_next=own.nbytes)
-    return SharedElements(np.stack([own, elements_in(seat, received.next, others(seat.server)[1])]))
+def entered(kernel: Kernel, masks: StreamPair, additive: Words) -> Words:
+    """RESHARE: a server's own component, of its additive shares of shape (limbs, count); the previous server is told."""
+    r = masks.elements(kernel, additive.shape[1])
+    return kernel.add(additive, kernel.subtract(r[0], r[1]))
 
 
 def lanes(words: Words, count: int) -> Words:
@@ -142,7 +142,7 @@ def _to_field_of_first(seat: Seat, b_0: Words, b_1: Words) -> Dialogue[SharedEle
     t_0 = _less_twice(seat, _as_elements(seat, b_0), c_0)
     t_1 = _less_twice(seat, _as_elements(seat, b_1), c_1)
     received = yield Exchange(from_next=size, from_previous=size)
-    d_1, d_0 = elements_in(seat, received.next, 1), elements_in(seat, received.previous, 2)
+    d_1, d_0 = elements_in(seat.kernel, received.next, 1), elements_in(seat.kernel, received.previous, 2)
     own = _as_elements(seat, b_0), _as_elements(seat, b_1)
     _note_product(seat, own, (t_1, d_1), (t_0, d_0))
     return SharedElements(np.stack([_less_twice(seat, t_0, d_0), _less_twice(seat, t_1, d_1)]))
@@ -168,7 +168,7 @@ def _to_field_of_third(seat: Seat, b_2: Words, b_0: Words) -> Dialogue[SharedEle
     """Server 2 proves t_0 b_2 = d_0 + m'; it verifies servers 0 (left) and 1 (right)."""
     kernel, size = seat.kernel, 8 * seat.kernel.limbs * len(b_0)
     received = yield Exchange(from_next=size)
-    c_0 = elements_in(seat, received.next, 0)
+    c_0 = elements_in(seat.kernel, received.next, 0)
     zero, two = _as_elements(seat, b_0), _as_elements(seat, b_2)
     t_0 = _less_twice(seat, zero, c_0)
     m, other = (seat.fresh(MASK).own.elements(kernel, len(b_0)) for _ in range(2))

@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from localdp.computing.comparing import less_than
-from localdp.computing.dialogue import Dialogue, together
-from localdp.computing.gates import conjunction, product, reshared, to_field
+from localdp.computing.dialogue import Dialogue
+from localdp.computing.gates import conjunction, product, to_field
 from localdp.computing.seat import Seat, SharedElements, SharedWords, joined
 from localdp.sharing.digit_coins import LaplaceCoins, require_small
 from localdp.sharing.prio3.batch.words import Words
@@ -72,8 +72,8 @@ def _shared(values: Words) -> SharedElements:
     return SharedElements(np.ascontiguousarray(values.swapaxes(0, 1)))
 
 
-def noisy_sums(seat: Seat, additive: Words, law: LaplaceCoins) -> Dialogue[SharedElements]:
-    """Shares of sums with joint noise; the servers hold additive shares of the sums, of shape (limbs, count)."""
-    require_small(law.delta(additive.shape[1]))
-    sums, noises = yield from together(reshared(seat, additive), joint_noise(seat, law, additive.shape[1]))
+def noisy_sums(seat: Seat, sums: SharedElements, law: LaplaceCoins) -> Dialogue[SharedElements]:
+    """Shares of sums with joint noise."""
+    require_small(law.delta(sums.count))
+    noises = yield from joint_noise(seat, law, sums.count)
     return _shared(seat.kernel.add(sums.both.swapaxes(0, 1), noises.both.swapaxes(0, 1)))

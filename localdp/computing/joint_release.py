@@ -1,17 +1,20 @@
-"""Joint noise on the sums of a collection: what one of three share servers says, from its greeting to what it releases.
+"""Joint noise on sums, or a selection from them (section 9.3): what one of three share servers says, to its release.
 
     greet     each to both: the commitment to its sums; to the one before: its key
-    keep      identity and key are on record, once for a collection; others than before are refused
-    compute   agree on fresh streams, reshare the sums, draw the noise, verify every gate (`attempts`)
-    keep      the two components of every noisy sum are on record
+    begin     reshare the sums, and agree on fresh streams (`attempts`)
+    keep      identity, key and what was entered are on record, once for a collection; others than before are refused
+    compute   draw the noise, verify every gate
+    keep      the two components of every noisy sum are on record; of a selection, the index, which all three know
     agree     each to both: they are; only then does anybody release
 
 Nothing that depends on a secret leaves before everything is verified.  An attempt that broke off is made again from the
 start: with the same noise and the same sums under new masks.
 
 Claim.  Whatever one dishonest server does, the two others release at most one noisy sum for each entry: that of the agreed
-reports and of the one joint noise, shifted by what the dishonest one added to its own share of the sums.
-Checked in tests/unit/computing/test_joint_release.py.
+reports and of the one joint noise, shifted by what the dishonest one added to its own share of the sums.  Of a selection
+they open one index at most, and no sums: which of the two it is stands in the collection's digest.  One of the two may even
+have been put back to any earlier state.
+Checked in tests/unit/computing/test_joint_release.py, tests/fault/test_dishonest_lives.py and test_changed_inputs.py there.
 """
 
 from __future__ import annotations
@@ -26,14 +29,17 @@ from localdp.computing.attempts import (
     in_attempt,
     released_sums,
 )
-from localdp.computing.dialogue import SERVERS, Dialogue, Exchange, others, run_together
+from localdp.computing.dialogue import SERVERS, Dialogue, Exchange, Traffic, others, run_together
 from localdp.computing.keyed_streams import NONCE_BYTES, HeldKeys
+from localdp.computing.noisy_maximum import noisy_maximum
+from localdp.computing.seat import Seat, SharedElements
 from localdp.errors import ComputationAborted
 from localdp.framing import DIGEST_BYTES, digest
 from localdp.randomness.keys import KEY_BYTES, derive_key
 from localdp.sharing.collection import Collection
 from localdp.sharing.joint_terms import JointRecord, JointTerms
 from localdp.sharing.prio3.batch.kernels import elements, kernel_for
+from localdp.sharing.selection import Selection
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Published
 
@@ -44,20 +50,47 @@ Keep = Callable[[JointRecord], None]
 
 def joint_release(terms: JointTerms, nonce: bytes, keep: Keep) -> Dialogue[Published]:
     """One server's part; `nonce`: 16 octets that were never used; a record is on disk when `keep` returns."""
-    record = yield from _greeted(terms)
-    keep(record)
-    kernel = kernel_for(terms.collection.field)
-    keys = HeldKeys(terms.key, record.key)
-    sums, law = elements(kernel, terms.sums)[:, :, 0], terms.collection.noise.joint_law
+    record, kernel = (yield from _greeted(terms)), kernel_for(terms.collection.field)
+
+    def keep_inputs(inputs: tuple[bytes, ...]) -> None:
+        nonlocal record
+        record = record.entered(inputs)
+        keep(record)
+
     made = yield from in_attempt(
-        terms.server, keys, record.identity, nonce, kernel, lambda seat: released_sums(seat, sums, law)
+        terms.server,
+        HeldKeys(terms.key, record.key),
+        record.identity,
+        nonce,
+        kernel,
+        elements(kernel, _inputs(terms))[:, :, 0],
+        keep_inputs,
+        lambda seat, shared: _computed(seat, shared, terms.collection),
     )
-    record = replace(record, tag=made.tag, sums=made.own + made.next)
+    record = replace(record, tag=made.attempt, sums=made.noisy_sums)
     keep(record)
     told = yield Exchange(_KEPT, _KEPT, len(_KEPT), len(_KEPT))
     if told != (_KEPT, _KEPT):
         raise ComputationAborted.by("what was verified is not kept everywhere", others(terms.server))
     return record.published
+
+
+def _inputs(terms: JointTerms) -> Sequence[int]:
+    """This server's shares of what is computed from: the sums, or what is linear of scores."""
+    collection = terms.collection
+    if collection.selection is None:
+        return terms.sums
+    return collection.selection.shares_of_scores(collection.field, terms.sums, first=terms.server == 0)
+
+
+def _computed(seat: Seat, shared: SharedElements, collection: Collection) -> Dialogue[Published]:
+    """What is released of the sums: with noise, or the index of one of the scores that they become."""
+    selection, law = collection.selection, collection.selection_law
+    if selection is None or law is None:
+        made = yield from released_sums(seat, shared, collection.noise.coin_law)
+        return Published(made.own + made.next, made.tag)
+    index = yield from noisy_maximum(seat, shared, law, selection.rule)
+    return Published(collection.field.pack([index]), seat.attempt.tag)
 
 
 def _greeted(terms: JointTerms) -> Dialogue[JointRecord]:
@@ -66,15 +99,19 @@ def _greeted(terms: JointTerms) -> Dialogue[JointRecord]:
     told = yield Exchange(said + terms.key, said, DIGEST_BYTES, DIGEST_BYTES + KEY_BYTES)
     heard = {terms.server: said, previous: told.previous, following: told.next[:DIGEST_BYTES]}
     collection = terms.collection
-    name = computation_name(
-        collection.digest, terms.accepted, collection.noise.joint_law, collection.encoding.length
-    )
+    law = collection.selection_law or collection.noise.coin_law
+    name = computation_name(collection.digest, terms.accepted, law, collection.encoding.length)
     identity = digest(name, *(heard[server] for server in range(SERVERS)))
     return terms.record.begun(identity, told.next[DIGEST_BYTES:])
 
 
 def combined_components(collection: Collection, published: Sequence[Published]) -> list[int]:
-    """The noisy sums, from what each of three servers published: every component must have come from two, alike."""
+    """The noisy sums, from what each of three servers published: every component must have come from two, alike.
+
+    Of a selection the index, which must have come from all.
+    """
+    if collection.selection is not None:
+        return [_selected(collection, collection.selection, published)]
     made = []
     for server, one in enumerate(published):
         middle = len(one.noisy_sums) // 2
@@ -84,11 +121,22 @@ def combined_components(collection: Collection, published: Sequence[Published]) 
     return combined_release(collection.field, made)
 
 
+def _selected(collection: Collection, selection: Selection, published: Sequence[Published]) -> int:
+    if len(set(published)) > 1:
+        odd = [server for server, one in enumerate(published) if published.count(one) == 1]
+        raise ComputationAborted.by("the index was released in two versions", tuple(odd))
+    (index,) = collection.field.unpack(published[0].noisy_sums)
+    if index >= selection.candidates:
+        raise ComputationAborted("the servers released an index that no candidate has")
+    return index
+
+
 def run_joint_release(
     servers: Sequence[ShareServer],
     collection: Collection,
     accepted: bytes,
     signed: Sequence[bytes],
+    traffic: Traffic | None = None,
 ) -> list[Published]:
     """The whole protocol in one process, readably: what each of three servers releases."""
     name = collection.digest
@@ -99,6 +147,6 @@ def run_joint_release(
         nonce = derive_key(terms.key, b"only attempt")[:NONCE_BYTES]
         return joint_release(terms, nonce, lambda record: server.keep_joint(name, record))
 
-    drawn = run_together([part(server) for server in servers])
+    drawn = run_together([part(server) for server in servers], traffic=traffic)
     together_released = zip(servers, drawn, strict=True)
     return [server.release(name, accepted, signed, one).published for server, one in together_released]

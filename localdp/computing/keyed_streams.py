@@ -93,6 +93,14 @@ class HeldKeys:
         if {len(self.own), len(self.next)} != {KEY_BYTES}:
             raise InvalidParameter(f"a key of a computation has {KEY_BYTES} bytes")
 
+    def derived(self, *context: bytes) -> tuple[bytes, bytes]:
+        """32 octets of the own key, which the previous server has too, and 32 of the next one's."""
+        return derive_key(self.own, *context), derive_key(self.next, *context)
+
+    def streams(self, *context: bytes) -> StreamPair:
+        """The streams of one purpose."""
+        return StreamPair(*map(KeyedStream, self.derived(*context)))
+
 
 class Attempt(Protocol):
     """What a server draws from while it tries a computation once."""
@@ -118,30 +126,20 @@ class Attempt(Protocol):
 class KeyedAttempt:
     """One attempt of one computation, under the keys of one server."""
 
-    def __init__(self, keys: HeldKeys, computation: bytes, nonces: tuple[bytes, ...]) -> None:
-        """`computation`: the digest of all that is public about it; `nonces`: of servers 0, 1 and 2."""
+    def __init__(
+        self, keys: HeldKeys, computation: bytes, nonces: tuple[bytes, ...], inputs: tuple[bytes, ...] = ()
+    ) -> None:
+        """`computation`: the digest of all that is public; of servers 0, 1 and 2 `nonces`, and digests of `inputs`."""
         if len(nonces) != SERVERS or {len(nonce) for nonce in nonces} != {NONCE_BYTES}:
             raise InvalidParameter(f"an attempt has {SERVERS} nonces of {NONCE_BYTES} bytes")
         self._keys, self._computation, self._nonces = keys, computation, b"".join(nonces)
-
-    @property
-    def tag(self) -> bytes:
-        return digest(b"attempt", self._computation, self._nonces)
+        self.tag = digest(b"attempt", computation, self._nonces, *inputs)
 
     def lasting(self, purpose: bytes) -> StreamPair:
-        return self._pair(self._computation, purpose)
+        return self._keys.streams(self._computation, purpose)
 
     def fresh(self, purpose: bytes) -> StreamPair:
-        return self._pair(self._computation, self._nonces, purpose)
+        return self._keys.streams(self._computation, self._nonces, purpose)
 
     def secrets(self, label: bytes) -> tuple[bytes, bytes]:
-        return (
-            derive_key(self._keys.own, self._computation, self._nonces, b"challenge", label),
-            derive_key(self._keys.next, self._computation, self._nonces, b"challenge", label),
-        )
-
-    def _pair(self, *context: bytes) -> StreamPair:
-        return StreamPair(
-            KeyedStream(derive_key(self._keys.own, *context)),
-            KeyedStream(derive_key(self._keys.next, *context)),
-        )
+        return self._keys.derived(self._computation, self._nonces, b"challenge", label)

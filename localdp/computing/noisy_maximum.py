@@ -1,13 +1,15 @@
 """NOISY_MAX on shares: three servers learn which score is nearly the largest, and nothing else.
 
-    reshare  ->  TENT | coins of one-sided noise  ->  scores + noise  ->  tournament  ->  VERIFY  ->  open the index
+    shared numbers  ->  TENT | coins of one-sided noise  ->  scores + noise  ->  tournament  ->  VERIFY  ->  open the index
+
+What is a score is a rule (`shared_scores.py`): a sum, its distance from a guess, or how far a value is from a quantile.
 
 Tournament.  Score j sits in lane bitreverse(j), so that lanes that are far apart are neighbours in the order of
 scores, and ties go to the lower index.  In a stage groups of up to 16 are compared in all pairs (6 rounds), whoever
 beats all others is found (4), and its value and index are chosen (1): 11 rounds for 16 scores, where halving would
 take 28.  Lanes without a score have the value 0 and a higher index than all scores, so they never win.
 
-Claim.  The index has the law of `selection_law.SelectionLaw`, with scores between -2**29 and 3 * 2**29 - 1.  A
+Claim.  The index has the law of `selection_law.SelectionLaw`, for scores in the range of `sharing.selection`.  A
 server sees the index and the messages of gates and proofs, each of whose views is enumerated in test_views.py and
 test_proof.py; that of the whole protocol is not.
 Checked in tests/unit/computing/test_noisy_maximum.py.
@@ -20,15 +22,16 @@ import numpy as np
 from localdp.computing.adding import added, widened
 from localdp.computing.comparing import all_ones, greater_than
 from localdp.computing.dialogue import Dialogue, together
-from localdp.computing.gates import conjunction, lanes, opened_words, reshared
+from localdp.computing.gates import conjunction, lanes, opened_words
 from localdp.computing.joint_noise import flipped_coins, words_for
 from localdp.computing.seat import Seat, SharedElements, SharedWords, joined
-from localdp.computing.selection_law import SelectionLaw
+from localdp.computing.shared_scores import scored
 from localdp.computing.tent import sliced, tent
 from localdp.computing.verification import verified
 from localdp.errors import InvalidParameter
 from localdp.sharing.digit_coins import require_small
-from localdp.sharing.prio3.batch.words import Words
+from localdp.sharing.selection import SHIFTS, SelectionRule
+from localdp.sharing.selection_law import SelectionLaw
 
 VALUE_BITS = 32
 _MOST_DOUBLINGS = 4  # of a group: 16 scores
@@ -45,32 +48,31 @@ def lane_order(doublings: int) -> list[int]:
     return [reversed_bits(lane, doublings) for lane in range(1 << doublings)]
 
 
-def noisy_maximum(seat: Seat, additive: Words, law: SelectionLaw) -> Dialogue[int]:
-    """The index, to all three servers; they hold additive shares of the scores, of shape (1, count)."""
-    count = additive.shape[1]
+def noisy_maximum(
+    seat: Seat, compared: SharedElements, law: SelectionLaw, rule: SelectionRule = "largest"
+) -> Dialogue[int]:
+    """The index, to all three servers; they hold shares of what the rule compares (`sharing.selection`)."""
+    numbers = compared.count
+    count = numbers - (rule == "quantile")
     if not 1 <= count <= MOST_SCORES:
         raise InvalidParameter(f"a selection is among 1 to {MOST_SCORES} scores")
     require_small(law.delta(count))
     doublings = (count - 1).bit_length()
-    scores = yield from reshared(seat, additive)
-    placed, present = in_lanes(scores, doublings)
-    size = 1 << doublings
-    plain, coins = yield from together(
-        tent(seat, placed, size),
-        flipped_coins(seat, law.coins.thresholds, law.coins.bits, words_for(size)),
+    order = np.array(lane_order(doublings))
+    values, coins = yield from together(
+        tent(seat, compared, numbers, SHIFTS[rule]),
+        flipped_coins(seat, law.coins.thresholds, law.coins.bits, words_for(1 << doublings)),
     )
-    noisy = yield from added(seat, widened(plain, VALUE_BITS), widened(coins, VALUE_BITS))
-    index = yield from tournament(seat, noisy.where(present), doublings)
+    scores, one_more = yield from scored(seat, values, rule, np.where(order < count, order, 0))
+    noisy = yield from added(
+        seat,
+        joined([one_more, widened(scores, VALUE_BITS)]),
+        joined([one_more, widened(coins, VALUE_BITS)]),
+    )
+    present = sliced((order < count).astype(np.uint64), len(order))[0]
+    index = yield from tournament(seat, noisy[1:].where(present), doublings)
     yield from verified(seat)
     return (yield from _opened(seat, index))
-
-
-def in_lanes(scores: SharedElements, doublings: int) -> tuple[SharedElements, Words]:
-    """Scores in the order of lanes, and a mask of the lanes that have one."""
-    count, order = scores.count, np.array(lane_order(doublings))
-    padded = np.zeros((2, 1, 1 << doublings), np.uint64)
-    padded[:, :, :count] = scores.both
-    return SharedElements(padded[:, :, order]), sliced((order < count).astype(np.uint64), len(order))[0]
 
 
 def tournament(seat: Seat, values: SharedWords, doublings: int) -> Dialogue[SharedWords]:

@@ -188,7 +188,7 @@ class _Batch:
         if received.next != _DONE:
             raise seat.accused("a message that is not of the protocol", following)
         cut = len(coefficients)
-        level = elements_in(seat, received.previous[:cut], previous)
+        level = elements_in(seat.kernel, received.previous[:cut], previous)
         promised = [
             received.previous[start : start + DIGEST_BYTES]
             for start in range(cut, len(received.previous), DIGEST_BYTES)
@@ -200,7 +200,7 @@ class _Batch:
         seat = self._seat
         octets = pack_elements(coefficients)
         received = yield Exchange(to_next=octets, from_previous=len(octets))
-        return elements_in(seat, received.previous, others(seat.server)[0])
+        return elements_in(seat.kernel, received.previous, others(seat.server)[0])
 
     def _told(self, level: int, promised: list[bytes]) -> Dialogue[Challenge]:
         """The point of the own proof, from its right verifier; it must be what the left one is bound to."""
@@ -222,8 +222,8 @@ class _Batch:
             from_next=2 * field.encoded_bytes,
         )
         previous, following = others(seat.server)
-        met_left = as_integers(elements_in(seat, received.next, following))
-        met_right = as_integers(elements_in(seat, received.previous, previous))
+        met_left = as_integers(elements_in(seat.kernel, received.next, following))
+        met_right = as_integers(elements_in(seat.kernel, received.previous, previous))
         failed = []
         for prover, ours, theirs in ((following, left, met_right), (previous, right, met_left)):
             if (ours[0] * theirs[0] - ours[1] - theirs[1]) % field.modulus:

@@ -3,6 +3,7 @@
 from localdp.domains.columns import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain
 from localdp.domains.ownership import Ownership
 from localdp.domains.records import Records
+from localdp.domains.rows import RowsDomain
 from localdp.domains.schema import RESERVED_WORDS, Schema, is_column_name
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Ownership",
     "RealDomain",
     "Records",
+    "RowsDomain",
     "Schema",
     "is_column_name",
 ]

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 
 from localdp.domains.columns import ColumnArray
+from localdp.domains.rows import RowsDomain, each_row
 from localdp.domains.schema import Schema
 from localdp.errors import InvalidRecord, UnknownIndex
 
 _FINGERPRINT_OF = b"localdp records, version 1"
+_CHECKED_AT_ONCE = 1 << 18  # rows
 
 
 class Records:
@@ -39,6 +41,25 @@ class Records:
     def from_columns(cls, schema: Schema, columns: Mapping[str, object]) -> Records:
         """The table with these columns, each an array or a list with one value per person."""
         return cls(schema, columns)
+
+    @classmethod
+    def adopted(cls, schema: Schema, columns: dict[str, ColumnArray]) -> Records:
+        """The same of columns that are of the domains' own types already; they become the table's, and are not copied.
+
+        So they must be nobody else's.
+        """
+        _same_names(schema, columns)
+        people = len(columns[schema.names[0]])
+        for name, domain in schema.columns.items():
+            column = columns[name]
+            if column.dtype != domain.dtype or len(column) != people:
+                raise InvalidRecord(f"column {name!r}: expected {people} values of type {domain.dtype}")
+            for start in range(0, people, _CHECKED_AT_ONCE):
+                some = slice(start, start + _CHECKED_AT_ONCE)
+                column[some] = domain.check(column[some], name)
+        records = object.__new__(cls)
+        records._fill(schema, {name: columns[name] for name in schema.names}, people)
+        return records
 
     def _fill(self, schema: Schema, columns: dict[str, ColumnArray], people: int) -> None:
         for column in columns.values():
@@ -92,6 +113,21 @@ class Records:
         return self._with(
             {name: column[start:stop] for name, column in self._columns.items()}, stop - start
         )
+
+    def rows(self, wanted: Container[str]) -> Records:
+        """A record for each place of a row of each person, in the wanted columns; free places are among them."""
+        domain = self._schema[self._schema.rows or ""]
+        assert isinstance(domain, RowsDomain)
+        records = object.__new__(Records)
+        columns = each_row(self._columns, domain.most, wanted)
+        records._fill(self._schema.of_one_row, columns, self._people * domain.most)
+        return records
+
+    def of_ranges(self, ranges: Sequence[range]) -> Records:
+        """The people of these ranges, one after the other; of a single range without a copy."""
+        if len(ranges) == 1:
+            return self.slice(ranges[0].start, ranges[0].stop)
+        return self.take(np.concatenate([np.asarray(one, np.int64) for one in ranges]))
 
     def fingerprint(self) -> bytes:
         """SHA-256 of the schema and of every value, computed once."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import cast
 
 from localdp.domains.columns import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain
+from localdp.domains.rows import RowsDomain, rows_named
 from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter
 
@@ -31,6 +33,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "category": ("labels",),
     "integer": ("low", "high"),
     "real": ("low", "high"),
+    "rows": ("most", "of"),
 }
 
 
@@ -44,6 +47,9 @@ class Schema:
     """An ordered mapping from column names to domains, immutable and hashable."""
 
     columns: Mapping[str, Domain]
+    rows: str | None = field(
+        init=False, compare=False
+    )  # what the rows that people have are called, if they have any
     _hash: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -58,7 +64,15 @@ class Schema:
             if not isinstance(domain, Domain):
                 raise InvalidParameter(f"column {name!r}: {type(domain).__name__} is not a domain")
         object.__setattr__(self, "columns", MappingProxyType(columns))
+        object.__setattr__(self, "rows", rows_named(columns))
         object.__setattr__(self, "_hash", hash(tuple(columns.items())))
+
+    @cached_property
+    def of_one_row(self) -> Schema:
+        """What is known of one row: its own values, and those of its person."""
+        return Schema(
+            {name: one.each if isinstance(one, RowsDomain) else one for name, one in self.columns.items()}
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -143,7 +157,14 @@ def _domain(kind: str, fields: Mapping[str, object], where: str) -> Domain:
     # The constructors themselves refuse bounds that are no numbers.
     if kind == "integer":
         return IntegerDomain(cast(int, fields["low"]), cast(int, fields["high"]))
+    if kind == "rows":
+        return RowsDomain(cast(int, fields["most"]), _of_row(fields["of"]))
     return RealDomain(cast(float, fields["low"]), cast(float, fields["high"]))
+
+
+def _of_row(data: object) -> Domain | None:
+    told = data if isinstance(data, Mapping) else {}
+    return None if data is None else _column({"name": "row", **told}, 0)[1]
 
 
 def _fields(data: object, expected: tuple[str, ...], where: str) -> Mapping[str, object]:

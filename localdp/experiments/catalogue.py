@@ -10,7 +10,8 @@ worth beside that truth.
 | a classifier or a regression | its score on the records, and that of the same learner on the truth |
 | k-means | minus the mean squared distance to the nearest centre, and that of the truth |
 | pca | the part of the variance that the directions found capture, that of the truth, and how far they are the true ones |
-| ranges, marginals, a construction | root mean square error and largest error of what is released |
+| an equilibrium | what people would gain by another road on average and at most, their regret, and the error of loads |
+| ranges, marginals, a construction, a stream | root mean square error and largest error of what is released |
 
 A trial that is refused, because the signal drowns or a budget is spent, is no failure of the experiment: it is counted, by
 reason.  Checked in tests/unit/experiments/test_catalogue.py.
@@ -32,7 +33,8 @@ from localdp.algorithms.definition import OF_ARRAYS, Learner, Measures, measures
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.experiments.outlook import Outlook, outlook_of
-from localdp.oracles.definition import Answer, Cost, StatisticalQueryOracle, VectorAnswer
+from localdp.oracles.account import Cost
+from localdp.oracles.definition import Answer, StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.exact import ExactOracle
 from localdp.queries.asked import checked_plan
 from localdp.queries.statistical import StatisticalQuery
@@ -52,8 +54,23 @@ LEARNERS: dict[str, str] = {
 }
 RELEASES: dict[str, str] = {
     "construction": "release.iterative:IterativeConstruction",
+    "auction": "games.auction:AuctionPrice",
+    "equilibrium": "games.equilibrium:EquilibriumSelection",
+    "finite-class": "learners.finite_class:FiniteClass",
+    "experts": "online.experts:FollowedExperts",
+    "factorised-stream": "streams.factorised_count:FactorisedCount",
+    "projected": "release.projected:ProjectedRelease",
+    "simplex": "online.experts:SimplexPoint",
     "marginals": "release.marginals:MarginalRelease",
     "ranges": "release.ranges:RangeRelease",
+    "blocks": "stability.sample_and_aggregate:SampleAndAggregate",
+    "winner": "stability.winners:StableWinner",
+    "blocks-winner": "stability.winners:SampleAndVote",
+    "scale": "stability.stable:StableScale",
+    "stable-median": "stability.stable:StableMedian",
+    "stable-mean": "stability.stable:StableMean",
+    "stream": "streams.continual_count:ContinualCount",
+    "two-outcomes": "games.two_outcomes:TwoOutcomes",
 }
 _OBJECTS = {"update", "distinguisher"}  # parameters that no file can write down
 

@@ -23,15 +23,16 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.experiments.panels import Point
 from localdp.oracles.bounds import shuffled_local_epsilon
+from localdp.oracles.compared import COMPARED
 from localdp.oracles.models import MODELS, models_with
 from localdp.randomness.source import Floats
 from localdp.sharing.coalitions import coalition_epsilons
 from localdp.sharing.noise_plans import NoisePlan
 
 ORDER = tuple(  # of the table, so that growth is read first
-    sorted(MODELS, key=lambda name: (MODELS[name].needs_records, not MODELS[name].spends))
+    sorted(COMPARED, key=lambda name: (COMPARED[name].needs_records, not COMPARED[name].spends))
 )
-NOISY_MODELS = tuple(name for name in ORDER if MODELS[name].spends)
+NOISY_MODELS = tuple(name for name in ORDER if COMPARED[name].spends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,39 @@ class Comparison:
 
     def notes(self) -> tuple[str, ...]:
         """What is left of epsilon against a dishonest shuffler, and against more share servers than a plan tolerates."""
-        mixing, sharing = models_with("delta"), models_with("noise_plan")
-        told, people = [], [int(point.parameter) for model in mixing for point in self.of_model(model)]
+        told, people = list[str](), list[int]()
+        for model in models_with("delta"):
+            points = self.of_model(model)
+            if MODELS[model].sealed and points:
+                told.append(f"{model}: against a shuffler that tells who sent what nothing holds.")
+            elif points:
+                people += [int(point.parameter) for point in points]
         if people:
             told.append(_single_reports(self.epsilon, self.delta, people))
-        if any(self.of_model(model) for model in sharing):
-            told.append(_coalitions(self.epsilon, NoisePlan.parse(self.noise_plan), self.servers))
+        told += [_coalitions(model, self.epsilon, *self.sharing(model)) for model in self.shared_models]
         return tuple(filter(None, told))
+
+    @property
+    def shared_models(self) -> list[str]:
+        """Those of which there are points, and for which share servers add noise."""
+        return [
+            row.name for row in COMPARED.values() if row.needs_share_servers and self.of_model(row.name)
+        ]
+
+    def sharing(self, model: str) -> tuple[NoisePlan, int]:
+        """Who adds which noise, and how many share servers there are: as was asked for, or as the row has it."""
+        row = COMPARED[model]
+        if row.share_servers is None:
+            return NoisePlan.parse(self.noise_plan), self.servers
+        return NoisePlan.parse(row.options["noise_plan"]), row.share_servers
+
+    def settings(self) -> dict[str, str]:
+        """What each model with options was asked with, in a few words."""
+        told = {model: f"delta = {self.delta:g}" for model in models_with("delta") if self.of_model(model)}
+        for model in self.shared_models:
+            plan, servers = self.sharing(model)
+            told[model] = f"{servers} share servers, noise plan {plan}"
+        return told
 
     def to_data(self) -> dict[str, Any]:
         """Plain lists, dicts, strings and finite numbers: the `data` of the JSON envelope."""
@@ -73,6 +100,7 @@ class Comparison:
             "slopes": self.slopes,
             "epsilon": self.epsilon,
             "delta": self.delta,
+            "settings": self.settings(),
             "noise_plan": self.noise_plan,
             "servers": self.servers,
             "transport": self.transport,
@@ -92,8 +120,10 @@ def _single_reports(epsilon: float, delta: float, people: Sequence[int]) -> str:
     return f"shuffled: against the shuffler itself a single report has epsilon {' and '.join(told)}."
 
 
-def _coalitions(epsilon: float, plan: NoisePlan, servers: int) -> str:
+def _coalitions(model: str, epsilon: float, plan: NoisePlan, servers: int) -> str:
     """What is left of epsilon against the smallest coalition that is not tolerated, and against all but one server."""
+    if plan.is_joint:
+        return f"{model}: two servers together know the noise and the exact sums, so two of three must be honest."
     rows = coalition_epsilons(plan, Epsilon.requested(epsilon), servers=servers)[
         plan.withstands(servers) + 1 : -1
     ]
@@ -102,7 +132,7 @@ def _coalitions(epsilon: float, plan: NoisePlan, servers: int) -> str:
         for row in dict.fromkeys((*rows[:1], *rows[-1:]))
         if row.epsilon is not None
     ]
-    return f"shared: a server knows its own part of the noise, so {' and '.join(told)}." if told else ""
+    return f"{model}: a server knows its own part of the noise, so {' and '.join(told)}." if told else ""
 
 
 def _coalition(servers: int) -> str:

@@ -16,6 +16,7 @@ The label, where there is one, is the column `target`.  `number_sets.py` and `bi
 | gaussian-, correlated-, skewed-, rare-, outlier-halfspace | the target is the side of a hyperplane |
 | gaussian-, correlated-, skewed-, outlier-line | the target is a linear form, with noise |
 | components, correlated-components, skewed-components | directions of large variance |
+| drivers | roads of equal cost, whatever they cost each person besides |
 | clusters | four groups in the unit square (or cube, ...) |
 | corner-clusters, random-clusters, uneven-clusters | four groups in a cube of ten dimensions |
 
@@ -104,6 +105,9 @@ SYNTHETIC: dict[str, SyntheticSet] = {
     ),
     "skewed-components": SyntheticSet("skewed", number_sets.features_alone(SKEWED_TOGETHER), 10),
     "clusters": SyntheticSet("four groups in the unit square", number_sets.clusters, 2),
+    "drivers": SyntheticSet(
+        "costs of their own between 0 and 0.3 for each road", number_sets.drivers, 4, 2
+    ),
     "corner-clusters": SyntheticSet("four groups at corners of a cube", number_sets.groups(), 10),
     "random-clusters": SyntheticSet("four groups anywhere", number_sets.groups(anywhere=True), 10),
     "uneven-clusters": SyntheticSet(

@@ -114,9 +114,10 @@ class FaultyShareServers(InProcessShareServers):
         self.rejections = Rejections()
         self.refusing = 0  # parties that refused the last collection
 
-    def contribute(self, collection: Collection, cohort: Cohort) -> int:
+    def contribute(self, collection: Collection, *cohorts: Cohort) -> int:
         """Have those who are there split their answers; the late ones are charged, and come after the end."""
-        parts = list(cohorts_by_party(cohort, [party.people for party in self._parties]))
+        sizes = [party.people for party in self._parties]
+        parts = [part for cohort in cohorts for part in cohorts_by_party(cohort, sizes)]
         there = [(number, part) for number, part in parts if self._faulty.in_time(number)]
         refusals = _refusals(
             self._parties, there, lambda party, part: party.granted_shares(collection, part)
@@ -124,13 +125,17 @@ class FaultyShareServers(InProcessShareServers):
         self.refusing = len(refusals)
         if refusals:
             raise refusals[0]
+        new = sum(self._of_those_there(collection, cohort) for cohort in cohorts)
+        self.rejections.uploaded(collection, new)
+        return new
+
+    def _of_those_there(self, collection: Collection, cohort: Cohort) -> int:
         new, first = 0, 0
         for number, party in enumerate(self._parties):
             part = _within(cohort, first, party.people)
             first += party.people
             if part is not None and number not in self._faulty.away:
                 new += self._contributed(collection, number, part)
-        self.rejections.uploaded(collection, new)
         return new
 
     def _contributed(self, collection: Collection, number: int, part: Cohort) -> int:

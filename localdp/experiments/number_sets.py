@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from localdp.domains import BitDomain, RealDomain, Records
+from localdp.domains import BitDomain, RealDomain, Records, Schema
 from localdp.experiments.draws import Floats, direction, normals, rotation, table, uniforms, untold
 from localdp.randomness.source import RandomSource
 
@@ -128,6 +128,14 @@ def features_alone(features: Features) -> Make:
     return lambda people, dimension, source: untold(
         features.drawn(source, people, dimension), features.domain
     )
+
+
+def drivers(people: int, roads: int, source: RandomSource) -> Records:
+    """Costs of their own between 0 and 0.3 for each road, x0, x1, ..., and luck."""
+    fine = 10**6
+    columns = {f"x{road}": 0.3 * source.below(fine, people) / fine for road in range(roads)}
+    columns["luck"] = source.below(fine, people) / fine
+    return Records(Schema(dict.fromkeys(columns, RealDomain(0, 1))), columns)
 
 
 def clusters(people: int, dimension: int, source: RandomSource) -> Records:

@@ -12,9 +12,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from localdp.oracles.definition import Answer, Cost, Selected, StatisticalQueryOracle, VectorAnswer
+from localdp.oracles.account import Cost
+from localdp.oracles.definition import Answer, OnRecords, Selected, StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.plans import Plan
-from localdp.oracles.wrapping import OracleAround
+from localdp.oracles.wrapping import OracleAround, _Told
 from localdp.queries.asked import Asked, AskedVector
 from localdp.queries.scores import LARGEST, Rule
 
@@ -65,6 +66,10 @@ class PlanningOracle(OracleAround):
         self.plan_select(of, by)
         raise _FirstQuestion("nothing is asked while planning")
 
+    def on_records(self, mechanism: OnRecords[_Told]) -> _Told:
+        """Never; nothing is planned of records."""
+        raise _FirstQuestion("nothing is asked while planning")
+
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """As the oracle behind."""
         self.noted.plan = self.behind.plan(queries)
@@ -80,6 +85,16 @@ class PlanningOracle(OracleAround):
         self.noted.rounds = rounds
         return PlanningOracle(self.behind.in_rounds(rounds), self.noted)
 
+    def among(self, ranges: Sequence[range], parts: int = 1) -> PlanningOracle:
+        """A view that plans for some of the people."""
+        return PlanningOracle(self.behind.among(ranges, parts), self.noted)
+
+    def in_blocks(
+        self, estimate: str, blocks: int, low: float | None = None, high: float | None = None
+    ) -> PlanningOracle:
+        """A view that plans for blocks of people."""
+        return PlanningOracle(self.behind.in_blocks(estimate, blocks, low, high), self.noted)
+
 
 def outlook_of(ask: Callable[[PlanningOracle], object], oracle: StatisticalQueryOracle) -> Outlook:
     """Let a task begin with an oracle that only plans; what it planned last is its first question."""
@@ -88,7 +103,8 @@ def outlook_of(ask: Callable[[PlanningOracle], object], oracle: StatisticalQuery
         ask(planning)
     except _FirstQuestion:
         plan = planning.noted.plan
-        assert plan is not None
+        if plan is None:
+            return Outlook(planning.noted.rounds, None, "computed of the records themselves")
         return Outlook(planning.noted.rounds, _error(plan), plan.rows[0].how)
     return Outlook(planning.noted.rounds, None, "asks nothing")
 

@@ -2,7 +2,8 @@
 
 - parity: a local learner needs 2**d people, a curator 500;
 - masked parity: two rounds learn mask and constant, one round the mask, and guesses the constant;
-- conjunctions: the error of releasing all conjunctions of three literals, as there are more of them.
+- conjunctions: the error of releasing all conjunctions of three literals, as there are more of them;
+- packing: how many people k counts within n/2 take, with and without a delta (section 8.2; `packing.py`).
 
 Each is a definition: series, parameters, and what is tried there on made-up people.  A trial brings 0 or 1 (whether a
 learner was right) or an error.  Whoever runs them, in whatever order, gets the same numbers from the same keyring.
@@ -54,6 +55,7 @@ class Tried:
     parameter: int  # the dimension, or the number of people
     people: int
     trial: Trial
+    predicted: Callable[[Epsilon], float] | None = None  # what a trial brings on average
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +96,20 @@ class Separation:
 
     def shown(self, epsilon: Epsilon, outcomes: Mapping[Tried, Sequence[float]]) -> Demonstration:
         """What the trials brought."""
-        points = tuple(self._point(tried, outcomes[tried]) for tried in self.tried)
+        points = tuple(self._point(tried, outcomes[tried], epsilon) for tried in self.tried)
         panel = Panel(f"epsilon = {epsilon}", self.parameter, self.measure, points)
         curator = any(tried.series.startswith(CuratorOracle.model) for tried in self.tried)
         claims = [PrivacyClaim.of_local(epsilon), *([PrivacyClaim.of_curator(epsilon)] if curator else [])]
         return Demonstration(self.name, self.title, (panel,), self.notes, epsilon, tuple(claims))
 
-    def _point(self, tried: Tried, outcomes: Sequence[float]) -> Point:
+    def _point(self, tried: Tried, outcomes: Sequence[float], epsilon: Epsilon) -> Point:
         value, trials = float(np.mean(outcomes)), len(outcomes)
         smooth = (value * trials + 1) / (trials + 2)  # a fraction of 0 or 1 has an error bar, too
         error = (smooth * (1 - smooth) / (trials + 2)) ** 0.5 if self.measure.startswith(_COUNTED) else None
-        return Point(tried.series, tried.parameter, value, trials, error, people=tried.people)
+        foretold = None if tried.predicted is None else tried.predicted(epsilon)
+        return Point(
+            tried.series, tried.parameter, value, trials, error, predicted=foretold, people=tried.people
+        )
 
 
 def parity(
@@ -188,13 +193,6 @@ def conjunctions(people: int = 100_000, dimensions: Iterable[int] = (6, 8, 10, 1
         tuple(tried),
         (f"{people} people",),
     )
-
-
-SEPARATIONS: dict[str, Callable[[], Separation]] = {
-    "parity": parity,
-    "masked-parity": masked_parity,
-    "conjunctions": conjunctions,
-}
 
 
 def bit_records(columns: dict[str, Bits]) -> Records:

@@ -140,8 +140,7 @@ class SharesInProcess:
         """What each server's shares add up to."""
         totals: list[list[int]] = []
         for block in _checked(rows):
-            values = np.where(block < 0, block.view(np.uint64) + np.uint64(PRIME), block.view(np.uint64))
-            shares = additive.split(values.ravel().view(np.int64), self.servers, self.source)
+            shares = additive.split_signed(block.ravel(), self.servers, self.source)
             new = [field.totals(share.reshape(block.shape)) for share in shares]
             totals = [_added(*pair) for pair in zip(totals, new, strict=True)] if totals else new
         return totals

@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 
@@ -31,7 +32,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.gaussian import gaussian_variance
 from localdp.errors import InvalidParameter
 from localdp.mechanisms.adder import Adder
-from localdp.mechanisms.tree_counter import LARGEST_STEP, MOST_STEPS, ONE_EVENT, event_sum, step_sums
+from localdp.mechanisms.intervals import MOST_STEPS, probability
+from localdp.mechanisms.tree_counter import LARGEST_STEP, ONE_EVENT, event_sum, step_sums
 from localdp.randomness.source import Floats, Integers, Numbers
 
 GRID = 1 << 12
@@ -111,6 +113,11 @@ class FactorisedCounter:
         noise = self.adder.gaussian_noise(self.variance)
         errors: Floats = np.sqrt(noise * np.cumsum(left_factor(self.steps) ** 2))
         return errors
+
+    def largest_error(self, failure: float) -> float:
+        """What none of the counts is off by more than, but for the failure; rounding moves a Gaussian by 1/2 in 4,096."""
+        each = probability(failure) / self.steps
+        return float(self.standard_errors.max()) * NormalDist().inv_cdf(1 - each / 2)
 
     def release(self, values: Numbers) -> Floats:
         """The counts after each of the steps, from what came in each: the whole stream at once."""

@@ -33,8 +33,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.randomness.geometric import Geometric
 from localdp.randomness.source import Integers, RandomSource
+from localdp.sharing.selection import MOST_CANDIDATES
 
-MOST_CANDIDATES = 1 << 16
 LARGEST_SCORE = 1 << 52
 
 

@@ -8,9 +8,10 @@ projection at most like k^(1/4), and never beyond the size of the hull: it is ne
 Claim.  Replacing one person's type x by y moves the answers by the L1 distance of the columns x and y, at most the
 `sensitivity`; the noisy answers are epsilon-private, and so is what is made of them (Theorem 12.7, at delta = 0).
 
-Error (Theorem 12.8, for the mean and not but for a beta).  With noise v the nearest point a' to a + v obeys ||a' - a||^2
-<= <a' - a, v> <= n max over x, y of <A_x - A_y, v>.  Read as that of Gaussian noise of the same variance, the mean of the
-maximum is at most 2 sd max ||A_x - centre|| sqrt(2 ln |X|).
+Error (Theorem 12.8).  With noise v the nearest point a' to a + v obeys ||a' - a||^2 <= <a' - a, v> <= n max over x, y of
+<A_x - A_y, v>.  Read as that of Gaussian noise of the same variance, the mean of the maximum is at most 2 sd max ||A_x -
+centre|| sqrt(2 ln |X|): `predicted_error`.  `error_bound` is for all but a failure: each of the |X|^2 - |X| sums is within
+what Corollary 12.3 has for its scales.
 
 **Deviation** from Algorithm 18: the hull of the columns, not of the columns and their negatives, because no type has
 fewer than no people; the whole L1 sensitivity at delta = 0, and not k uses of sensitivity 1 at delta > 0.
@@ -80,6 +81,18 @@ class ProjectedLaplace:
             spread, sqrt(people * width / len(self.queries)), 2 * people * radius / sqrt(len(self.queries))
         )
 
+    def error_bound(self, people: int, failure: float) -> float:
+        """What the root mean square error over the queries does not exceed, but for the failure (Theorem 12.8)."""
+        queries, types = self.queries.shape
+        if not 0 < failure < 1:
+            raise InvalidParameter("a failure is a probability between 0 and 1")
+        squared, longest = farthest_columns(self.queries)
+        root = sqrt(log(2 * types * max(1, types - 1) / failure))
+        scale = 1 / float(self.noise.parameter)
+        spread = max(sqrt(float(self.noise.shape) * squared), longest * root) * scale
+        widest = spread * sqrt(8) * root
+        return min(sqrt(people * widest / queries), people * sqrt(squared / queries))
+
     def release(self, types: Numbers) -> Projection:
         """The projected answers, and the weights of the types that they belong to."""
         _require_codes(types, self.queries.shape[1])
@@ -100,6 +113,14 @@ def widest_distance(queries: NDArray[np.int64]) -> int:
     return max(
         int(np.abs(queries - queries[:, [column]]).sum(axis=0).max()) for column in range(queries.shape[1])
     )
+
+
+def farthest_columns(queries: Numbers) -> tuple[float, int]:
+    """The largest squared distance of two columns, and the largest difference in one query."""
+    table = queries.astype(np.float64)
+    products, squares = table.T @ table, (table**2).sum(axis=0)
+    distances = squares[:, None] + squares[None, :] - 2 * products
+    return float(distances.max()), int((queries.max(axis=1) - queries.min(axis=1)).max())
 
 
 def _require_codes(codes: Numbers, values: int) -> None:

@@ -24,10 +24,10 @@ from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, InvalidRecord
 from localdp.mechanisms.adder import Adder
+from localdp.mechanisms.intervals import MOST_STEPS, Intervals
 from localdp.randomness.source import Integers, Numbers
 from localdp.sharing.summed_noise import SummedNoise
 
-MOST_STEPS = 1 << 20
 ONE_EVENT = "changing the value of one event, in the step in which it comes,"
 LARGEST_STEP = 1 << 38  # of the values that come in one step, added up
 
@@ -77,6 +77,10 @@ class TreeCounter:
         # Of the numbers 1 .. T each of the L - 1 low bits is set in T / 2, the highest in T alone.
         mean_popcount = (self.levels - 1) / 2 + 1 / self.steps
         return sqrt(mean_popcount * self.node_noise.variance())
+
+    def largest_error(self, failure: float) -> int:
+        """What none of the counts is off by more than, but for the failure: Corollary 12.4, by the exact law."""
+        return Intervals(self.steps).largest_error(self.node_noise, failure)
 
     def release(self, values: Numbers) -> Integers:
         """The counts after each of the steps, from what came in each: the whole stream at once."""

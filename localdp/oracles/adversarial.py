@@ -18,6 +18,7 @@ Checked in tests/unit/oracles/test_adversarial.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
 from localdp.oracles.by_answers import planned_by_answers, selected_by_answers
-from localdp.oracles.definition import Answer, Selected, VectorAnswer
+from localdp.oracles.definition import Answer, Selected, StatisticalQueryOracle, VectorAnswer
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.oracles.wrapping import OracleAround
@@ -107,12 +108,24 @@ class AdversarialOracle(OracleAround):
         """Twice the tolerance, between two candidates."""
         return planned_by_answers(self, of, by)
 
+    def among(self, ranges: Sequence[range], parts: int = 1) -> AdversarialOracle:
+        """The same adversary, about some of the people."""
+        return self._around(self.behind.among(ranges, parts))
+
+    def in_blocks(
+        self, estimate: str, blocks: int, low: float | None = None, high: float | None = None
+    ) -> AdversarialOracle:
+        """The same adversary, about blocks of people."""
+        return self._around(self.behind.in_blocks(estimate, blocks, low, high))
+
+    def _around(self, behind: StatisticalQueryOracle) -> AdversarialOracle:
+        view = copy(self)
+        view.behind = behind
+        return view
+
     def in_rounds(self, rounds: int) -> AdversarialOracle:
         """The same adversary, for so many rounds."""
-        view = object.__new__(AdversarialOracle)
-        view.behind = self.behind.in_rounds(rounds)
-        view._tolerance, view._strategy = self._tolerance, self._strategy
-        return view
+        return self._around(self.behind.in_rounds(rounds))
 
     def _told(self, truth: Floats) -> Floats:
         if self._tolerance == 0:

@@ -12,10 +12,25 @@ Write e for exp(epsilon) and a for exp(-epsilon).
                                         the variance n e/(1+e)^2
     shuffled sqrt(2n/pi) sqrt(e0)/(e0-1)  randomized response at eps0, the largest local epsilon that mixing
                                         n reports turns into (epsilon, delta): `shuffled_local_epsilon`
+    flooded  2b/(1-b^2), b = exp(-p epsilon)  discrete Laplace of the part p of epsilon that the sum has: `flooded_noise`
     curator  2a/(1-a^2)                 discrete Laplace, optimal for counts (Ghosh, Roughgarden and
                                         Sundararajan 2009)
     shared   E|sum of m of those|       every server adds full noise: `each_server_error`
     shared   2a/(1-a^2)                 the servers divide the noise: the curator's law, exactly
+
+For k counts at once, each within n/2 with probability one half (section 8.2, Theorem 8.7): how many people that takes.
+
+    any pure mechanism        ln 2 (k-1) / epsilon     packing: 2^k databases of n equal rows are n apart (Lemma 8.4)
+    discrete Laplace noise    2 k H_k / epsilon        on average; H_k is the harmonic number
+    Gaussian noise, delta     2 sigma sqrt(2 ln k)     at most; sigma = sqrt(k) times that of one count
+
+For a running count over T steps (section 12.3):
+
+    any counter               k/2                      some step is off by that much with probability more than 1/3, for
+                                                       the largest k with k exp(k epsilon) < 2 T: T/k streams of k events
+                                                       each, one after another, are told apart (Theorem 12.6)
+
+From k = 2,303 on at epsilon = 1 and delta = 1e-6 the last line is below the first: pure and approximate privacy separate.
 
 The formulas with n are leading terms, good once n a is large.  All are predictions, so they are
 floats; no draw and no privacy claim is made from them.  `BitNoise` is the whole law of a count from reports, as far as an
@@ -31,8 +46,11 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
+from localdp.accounting.flood_plan import Flooded, rate_of
+from localdp.accounting.gaussian import gaussian_variance
 from localdp.accounting.shuffling import largest_local
 from localdp.errors import InvalidParameter
+from localdp.sharing.summed_noise import SummedNoise
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +87,18 @@ def shuffled_local_epsilon(epsilon: Epsilon, delta: Fraction, people: int) -> Ep
     return max(epsilon, largest_local(people, epsilon, float(delta), "binary"))
 
 
+def flooded_noise(
+    epsilon: Epsilon, delta: Fraction, people: int, honest: Fraction, extra: Fraction
+) -> SummedNoise:
+    """The law of a flooded count's error: the discrete Laplace law of the part of epsilon that is the sum's, or a
+    little wider.
+
+    If everybody is there, n / (h n) of the noise is drawn that is enough.  Nobody is asked alone.
+    """
+    rate = rate_of(epsilon, delta, Flooded(), max(1, math.ceil(honest * people)), extra)
+    return SummedNoise(max(rate, Fraction(1, 10**9)), 1 / honest)
+
+
 def curator_error(epsilon: float) -> float:
     """E|X| of the discrete Laplace law at sensitivity 1: 2a/(1-a^2) = 1/sinh(epsilon)."""
     return 1.0 / math.sinh(_checked(epsilon))
@@ -95,6 +125,47 @@ def each_server_error(epsilon: float, servers: int) -> float:
         following = ((2 * j + 1) * (1.0 + squared) / 2.0 * current - j * squared * previous) / (j + 1)
         previous, current = current, following
     return total * curator_error(epsilon)
+
+
+def packing_people(epsilon: float, counts: int) -> float:
+    """What no epsilon-private mechanism does without, for k counts within n/2 with probability one half (Theorem 8.7)."""
+    return math.log(2.0) * (_counted(counts) - 1) / _checked(epsilon)
+
+
+def counter_error(epsilon: float, steps: int) -> float:
+    """By how much every counter is off at some step, with probability more than 1/3 (Theorem 12.6)."""
+    events = 0
+    while (
+        _counted(steps) >= events + 1
+        and 2 * (steps // (events + 1)) * math.exp(-_checked(epsilon) * (events + 1)) > 1
+    ):
+        events += 1
+    return events / 2
+
+
+def laplace_people(epsilon: float, counts: int) -> float:
+    """Twice the largest of k Laplace noises for as many counts, on average: so many people put it at n/2."""
+    harmonic = sum(1.0 / place for place in range(1, _counted(counts) + 1))
+    return 2.0 * counts * harmonic / _checked(epsilon)
+
+
+def gaussian_people(epsilon: Epsilon, delta: Fraction, counts: int) -> float:
+    """Twice what the largest of k Gaussian noises for as many counts stays below, more often than not."""
+    deviation = math.sqrt(gaussian_variance(epsilon, delta, _counted(counts)))
+    return 2.0 * deviation * math.sqrt(2.0 * math.log(counts))
+
+
+def pure_and_approximate_separate(epsilon: Epsilon, delta: Fraction) -> int:
+    """The least number of counts for which Gaussian noise does with fewer people than any pure mechanism."""
+    high = 2
+    while packing_people(float(epsilon), high) <= gaussian_people(epsilon, delta, high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        apart = packing_people(float(epsilon), middle) > gaussian_people(epsilon, delta, middle)
+        low, high = (low, middle) if apart else (middle, high)
+    return high
 
 
 def _half_normal_mean(people: int) -> float:

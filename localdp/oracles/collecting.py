@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.cohorts import Cohort
+from localdp.computing.dialogue import Traffic
 from localdp.computing.joint_release import combined_components
 from localdp.domains import Schema
 from localdp.errors import (
@@ -33,6 +34,7 @@ from localdp.sharing.binding import Binding
 from localdp.sharing.blame import answer_of
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.field import PRIME
+from localdp.sharing.proving_noise import require_as_proved
 from localdp.sharing.storage import Holding, Published
 from localdp.sharing.tiers import report_bytes
 
@@ -70,6 +72,11 @@ class ShareServers(Protocol):
         """Whether somebody carries the parties' shares."""
         ...
 
+    @property
+    def traffic(self) -> Traffic:
+        """What the servers have said to each other so far, to compute together."""
+        ...
+
     def bind(self, collection_id: bytes) -> Binding:
         """What ties a new collection to the servers as they are now."""
         ...
@@ -78,8 +85,8 @@ class ShareServers(Protocol):
         """Announce a collection to every server; returns whether its set of reports is final somewhere already."""
         ...
 
-    def contribute(self, collection: Collection, cohort: Cohort) -> int:
-        """Have the parties upload the shares of a cohort of all people, unless one refuses; returns how many were new."""
+    def contribute(self, collection: Collection, *cohorts: Cohort) -> int:
+        """Have the parties upload the shares of cohorts of all people, unless one refuses; returns how many were new."""
         ...
 
     def agree(self, collection: Collection) -> Holding:
@@ -95,10 +102,10 @@ class ShareServers(Protocol):
         ...
 
 
-def run_collection(servers: ShareServers, collection: Collection, cohort: Cohort) -> tuple[Sums, int]:
+def run_collection(servers: ShareServers, collection: Collection, *cohorts: Cohort) -> tuple[Sums, int]:
     """The whole protocol, readably: returns the noisy sums, one for each entry, and how many reports are in them."""
     if not servers.open(collection):
-        servers.contribute(collection, cohort)
+        servers.contribute(collection, *cohorts)
     return _released(servers, collection)
 
 
@@ -123,6 +130,8 @@ def combined(collection: Collection, released: Sequence[Published]) -> list[int]
     """The noisy sums, from what the servers released."""
     if collection.plan.is_joint:
         return combined_components(collection, released)
+    if collection.plan.is_proved:
+        require_as_proved(collection.servers, released)
     sums = [collection.field.unpack(one.noisy_sums) for one in released]
     return additive.combined(sums, collection.field.modulus)
 
@@ -148,8 +157,10 @@ class RoundOfCollections:
 
     servers: ShareServers
     collections: Sequence[Collection]
-    cohort: Cohort
+    cohorts: Sequence[Cohort]  # whose reports they are of
     done: list[tuple[Sums, int]] = field(default_factory=list)  # of the first ones, in order
+    server_rounds: int = 0  # of servers that computed together
+    server_bytes: int = 0  # that all of them said in these
     _final: list[bool] = field(default_factory=list)  # of each: whether its set of reports is
 
     def open(self) -> None:
@@ -161,8 +172,11 @@ class RoundOfCollections:
         """One after the other; of whoever has contributed before, nothing is charged."""
         for number in range(len(self.done), len(self.collections)):
             if not self._final[number]:
-                self.servers.contribute(self.collections[number], self.cohort)
+                self.servers.contribute(self.collections[number], *self.cohorts)
+            rounds, octets = self.servers.traffic.rounds, sum(self.servers.traffic.octets)
             self.done.append(_released(self.servers, self.collections[number]))
+            self.server_rounds += self.servers.traffic.rounds - rounds
+            self.server_bytes += sum(self.servers.traffic.octets) - octets
 
     @property
     def moved(self) -> int:

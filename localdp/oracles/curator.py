@@ -17,27 +17,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger
-from localdp.cohorts import Cohort
+from localdp.accounting.ledger_of_some import LedgerOfSome
+from localdp.cohorts import Cohort, Ranges
 from localdp.domains import Records
 from localdp.framing import digest
 from localdp.mechanisms.adder import TrustedCurator
 from localdp.mechanisms.noisy_maximum import NoisyMaximum
-from localdp.oracles.base import ModelOracle
+from localdp.oracles.base import ModelOracle, _Told
 from localdp.oracles.by_answers import selected
-from localdp.oracles.definition import LEVEL, Answer, GridNoise, Selected, VectorAnswer
+from localdp.oracles.definition import LEVEL, Answer, GridNoise, OnRecords, Selected, VectorAnswer
 from localdp.oracles.plans import Plan, PlannedQuery, PlannedSelection
 from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
+from localdp.queries.blocks import SEED_BYTES, BlockEstimate, PeopleInBlocks
 from localdp.queries.encoded import Query, encoded_sums, encoding_of, entries_of, means_of, unit_of
 from localdp.queries.scores import LARGEST, Rule, Scores
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
-from localdp.randomness.source import Integers, RandomSource
+from localdp.randomness.source import Floats, Integers, RandomSource, uniform_bytes
 from localdp.sharing.noise_plans import central_law
 from localdp.sharing.summed_noise import SummedNoise
 
@@ -48,7 +51,7 @@ class CuratorOracle(ModelOracle):
     """Answers with the discrete Laplace mechanism, on behalf of people who trust it with their records."""
 
     model = "curator"
-    selects = True
+    selects = sees_records = True
 
     def __init__(
         self,
@@ -61,7 +64,7 @@ class CuratorOracle(ModelOracle):
     ) -> None:
         """Spend `epsilon` per person in each round, and `budget` (one round's worth if not given) in total."""
         super().__init__(records.schema, records.people, Epsilon.requested(epsilon))
-        self._records = records
+        self._records = self._charged = records
         self._curator = TrustedCurator(source)
         self._sums: dict[tuple[str, str], Integers] = {}
         self._ledger = ledger or MemoryLedger(records.people, budget or epsilon)
@@ -69,29 +72,36 @@ class CuratorOracle(ModelOracle):
     @property
     def claim(self) -> PrivacyClaim:
         """Pure, but the curator sees everything."""
-        return PrivacyClaim.of_curator(self.cost.epsilon_promised)
+        return PrivacyClaim.of_curator(self.cost.epsilon_promised, self._account.delta)
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, each with its share of the round's epsilon in noise."""
         checked = checked_round(queries, self.schema)
         part = self._part(len(checked))
-        self._begin(checked, _texts(checked))
+        self._begin(len(checked), _texts(checked))
         return [self._one(query, part) for query in checked]
 
     def answer_vectors(self, queries: Sequence[AskedVector]) -> list[VectorAnswer]:
         """The means of all entries, each query with its share of the round's epsilon in noise."""
         checked = checked_vectors(queries, self.schema)
         part = self._part(len(checked))
-        self._begin(checked, _texts(checked))
+        self._begin(len(checked), _texts(checked))
         return [self._vector(query, part) for query in checked]
 
     def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
         """The first of the largest noisy scores; nothing else about them is told."""
         scores = Scores.checked(of, by, self.schema)
-        shortfall = self._planned_selection(scores).tolerance(1 - LEVEL)
-        self._begin(scores.queries, scores.text)
+        shortfall = planned_selection(scores, self._epsilon, self.people).tolerance(1 - LEVEL)
+        self._begin(len(scores.queries), scores.text)
         place = self._chosen(scores.scored(self._added, self.people), scores.sensitivity)
         return selected(scores, place, self.people, self.people, shortfall)
+
+    def on_records(self, mechanism: OnRecords[_Told]) -> _Told:
+        """What a mechanism tells of the records, at a round's epsilon and its own delta."""
+        mechanism.require(self.schema, self.people, self._epsilon)
+        self._begin(1, mechanism.text)
+        self._account.risk(mechanism.delta)
+        return mechanism.release(self._records, self._epsilon, self._curator.source)
 
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """The noise alone: nobody is left out."""
@@ -102,40 +112,45 @@ class CuratorOracle(ModelOracle):
 
     def plan_select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Plan:
         """The noise on a score, which does not depend on how many there are."""
-        row = self._planned_selection(Scores.checked(of, by, self.schema))
+        row = planned_selection(Scores.checked(of, by, self.schema), self._epsilon, self.people)
         return Plan(self.model, (row,), self.people, self._epsilon)
 
-    def in_rounds(self, rounds: int) -> CuratorOracle:
+    def in_rounds(self, rounds: int) -> Self:
         """A view that spends a part of epsilon in each round, from the same budget."""
         counted = self._rounds.within(rounds)
-        view = CuratorOracle(
-            self._records, self._epsilon.divided_by(rounds), self._curator.source, ledger=self._ledger
-        )
+        part = self._epsilon.divided_by(rounds)
+        view = type(self)(self._records, part, self._curator.source, ledger=self._ledger)
+        view._charged, view._among_blocks = self._charged, self._among_blocks
         return view._as_view(self, counted)
+
+    def _of_some(self, some: Ranges, epsilon: Epsilon) -> Self:
+        ledger = LedgerOfSome(self._ledger, some)
+        return type(self)(self._records.of_ranges(some), epsilon, self._curator.source, ledger=ledger)
+
+    def _of_blocks(self, estimate: BlockEstimate, number: int) -> Self:
+        source = self._curator.source
+        blocks = PeopleInBlocks(estimate, uniform_bytes(source, SEED_BYTES))
+        table = blocks.records(self._records, number)
+        view = type(self)(table, self._epsilon, source, ledger=self._ledger)
+        view._charged = self._records
+        return view
 
     def _chosen(self, scores: Integers, sensitivity: int) -> int:
         """What a round's epsilon tells about scores."""
         return NoisyMaximum.within(self._epsilon, sensitivity).choose(scores, self._curator.source)
 
-    def _planned_selection(self, scores: Scores) -> PlannedSelection:
-        law = NoisyMaximum.within(self._epsilon, scores.sensitivity)
-        unit = 1 / (scores.resolution * self.people)
-        how = f"the largest after geometric noise of scale {float(1 / law.rate):.4g} for a sensitivity of {law.sensitivity}"
-        error = law.standard_deviation * unit
-        return PlannedSelection(scores.text, len(scores), how, self.people, error, law=law, unit=unit)
-
-    def _begin(self, queries: Sequence[Query], text: str) -> None:
+    def _begin(self, queries: int, text: str) -> None:
         """Charge for a round before anything is drawn."""
         number = self._rounds.begin()
         request = digest(b"curator round", b"%d" % number, text.encode())
         if not number:
             self._require_all(request, text)
-        charge_anew(self._ledger, request, self._records, self._epsilon, text)
-        self._account.book(len(queries), self._epsilon, self._epsilon, 0)
+        charge_anew(self._ledger, request, self._charged, self._epsilon, text)
+        self._account.book(queries, self._epsilon, self._epsilon, 0)
 
     def _require_all(self, request: bytes, text: str) -> None:
         """Refuse a view whose later rounds nobody could pay for, before anybody pays for the first."""
-        everybody, state = Cohort(0, self.people), self._records.fingerprint()
+        everybody, state = Cohort(0, self._charged.people), self._charged.fingerprint()
         cost = self._epsilon * (self._rounds.total or 1)
         self._ledger.require(Charge(digest(b"all rounds", request), state, everybody, cost, text))
 
@@ -185,6 +200,15 @@ def planned_sum(query: Query, epsilon: Epsilon, people: int, factor: float = 1.0
     return PlannedQuery(query.text, entries_of(query), how, people, error)
 
 
+def planned_selection(scores: Scores, epsilon: Epsilon, people: int) -> PlannedSelection:
+    """The noise on a score, which does not depend on how many there are."""
+    law = NoisyMaximum.within(epsilon, scores.sensitivity)
+    unit = 1 / (scores.resolution * people)
+    how = f"the largest after geometric noise of scale {float(1 / law.rate):.4g} for a sensitivity of {law.sensitivity}"
+    error = law.standard_deviation * unit
+    return PlannedSelection(scores.text, len(scores), how, people, error, law=law, unit=unit)
+
+
 def central_noise(epsilon: Epsilon, sensitivity: int) -> SummedNoise:
     """What a trusted curator adds to each sum, as a law to predict with."""
     return SummedNoise(epsilon.exact / sensitivity, Fraction(1))
@@ -205,10 +229,15 @@ def sums_answer(query: VectorQuery, noisy_sums: Integers, people: int, noise: Su
     """Noisy sums of encoded entries as an answer about their means."""
     values, unit = means_of(query, noisy_sums, people), unit_of(query) / people
     variance = np.full(query.length, noise.variance() * unit**2)
-    low = 0.0 if query.kind in ("category", "cube") else -1.0
-    inside = np.clip(values, low, 1.0)
-    # (1 - x)(x - low) is the largest spread that values in [low, 1] with mean x can have.
-    spread = (1 - inside) * (inside - low) / people
+    spread = spread_about(query, values) / people
     return VectorAnswer(
         query.text, values, people, people, variance, variance + spread, GridNoise(noise, unit)
     )
+
+
+def spread_about(query: VectorQuery, values: Floats) -> Floats:
+    """The largest variance that entries of a query with these means can have."""
+    low = 0.0 if query.kind in ("category", "cube") else -1.0
+    inside = np.clip(values, low, 1.0)
+    # (1 - x)(x - low) is the largest spread that values in [low, 1] with mean x can have.
+    return (1 - inside) * (inside - low)

@@ -9,8 +9,8 @@ not grow with how many there are.
 
 What a round may cost belongs to the oracle, how many rounds there are to the algorithm: `in_rounds(T)` is a view of the
 oracle whose T rounds together cost a person what one round of the oracle costs.  Whoever splits people gives every
-round fresh ones; whoever adds noise to sums gives every round its part of epsilon.  `plan` says what a round would
-yield, and asks nobody.
+round fresh ones; whoever adds noise to sums gives every round its part of epsilon.  `among` is a view of some people,
+for those who come step by step.  `plan` says what a round would yield, and asks nobody.
 
 Checked for every implementation by tests/contract/test_statistical_query_oracle.py.
 """
@@ -19,23 +19,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
-from localdp.domains import Schema
+from localdp.domains import Records, Schema
 from localdp.errors import BudgetExhausted, InvalidParameter
+from localdp.oracles.account import Cost
 from localdp.oracles.plans import Plan
 from localdp.queries.asked import Asked, AskedVector
 from localdp.queries.scores import LARGEST, Rule
 from localdp.randomizers.definition import Floats
+from localdp.randomness.source import RandomSource
 from localdp.sharing.summed_noise import SummedNoise
 
+_Told = TypeVar("_Told")
+_Told_co = TypeVar("_Told_co", covariant=True)
 MOST_ROUNDS = 1 << 16
 LEVEL = 0.95  # of intervals, unless another one is asked for
 
@@ -148,19 +152,39 @@ class Selected:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What an oracle's answers have cost so far; epsilons in nats, replace-one neighbours.
+class OnRecords(Protocol[_Told_co]):
+    """What only somebody who sees all records can compute, such as how far they are from other ones (section 7.2)."""
 
-    Where a shuffler mixes, a ledger is charged for a single report, as its party cannot see the mixing: more than what is
-    promised against whoever sees the mixed ones.  Elsewhere nobody is charged more than is promised.
-    """
+    @property
+    def delta(self) -> Fraction:
+        """The probability, beside epsilon, that its promise does not hold."""
+        ...
 
-    rounds: int = 0
-    queries: int = 0
-    epsilon_promised: Epsilon = Epsilon(0)  # what a person has lost at most to those whom the claim names
-    epsilon_charged: Epsilon = Epsilon(0)  # what the ledger of a person, or of a row, was charged at most
-    bytes_moved: int = 0
+    @property
+    def text(self) -> str:
+        """What is computed, in words."""
+        ...
+
+    @property
+    def instead(self) -> str:
+        """What to ask where nobody sees records."""
+        ...
+
+    def require(self, schema: Schema, people: int, epsilon: Epsilon) -> None:
+        """Refuse what cannot be computed, or never told, before anybody pays."""
+        ...
+
+    def error(self, epsilon: Epsilon) -> float:
+        """The standard deviation of the noise on what is told, if it is told."""
+        ...
+
+    def release(self, records: Records, epsilon: Epsilon, source: RandomSource) -> _Told_co:
+        """What is told, (epsilon, delta)-private for replace-one neighbours."""
+        ...
+
+    def truth(self, records: Records) -> _Told_co:
+        """The same without any privacy."""
+        ...
 
 
 class StatisticalQueryOracle(Protocol):
@@ -203,6 +227,15 @@ class StatisticalQueryOracle(Protocol):
         """One round: the best of several queries, or of the values of a category, by a rule (`queries/scores.py`)."""
         ...
 
+    @property
+    def sees_records(self) -> bool:
+        """Whether somebody has all records in the clear, and can compute what is no sum over people (`on_records`)."""
+        ...
+
+    def on_records(self, mechanism: OnRecords[_Told]) -> _Told:
+        """One round: something of the records themselves; refused where nobody sees them."""
+        ...
+
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """What a round of these queries, all numbers or all vectors, would yield; nobody is asked."""
         ...
@@ -218,54 +251,22 @@ class StatisticalQueryOracle(Protocol):
         """
         ...
 
+    def among(self, ranges: Sequence[range], parts: int = 1) -> StatisticalQueryOracle:
+        """A view of one round about some of the people, at a part of what a round costs: nobody else is asked, or pays.
 
-class Account:
-    """What an oracle's rounds have cost; those of a view count in the oracle that it is a view of as well."""
+        All such views of an oracle are one round of it together, so that nobody can be in more than `parts` of them.
+        """
+        ...
 
-    def __init__(self, parent: Account | None = None, *, once: bool = False) -> None:
-        """`once` says that nobody is asked in two of its rounds: then nobody pays more than the dearest of them costs."""
-        self.cost = Cost()
-        self.paid_rounds = 0  # that added to what somebody may have lost
-        self.delta = Fraction(0)  # chances that a promise of epsilon does not hold, added up
-        self._parent = parent
-        self._once = once
+    def in_blocks(
+        self, estimate: str, blocks: int, low: float | None = None, high: float | None = None
+    ) -> StatisticalQueryOracle:
+        """A view whose people are blocks of people: a table of one column, `value`, with an estimate of each of them.
 
-    def book(self, queries: int, promised: Epsilon, charged: Epsilon, moved: int) -> None:
-        """Count a round, here and above."""
-        before = self.cost
-        self.cost = Cost(
-            before.rounds + 1,
-            before.queries + queries,
-            self._sum(before.epsilon_promised, promised),
-            self._sum(before.epsilon_charged, charged),
-            before.bytes_moved + moved,
-        )
-        self.paid_rounds += before.epsilon_promised < self.cost.epsilon_promised
-        if self._parent is not None:
-            # All rounds of a view are one round of the view that it is a view of, if it is one.
-            since = Cost() if self._parent._once else before
-            promised = _rise(since.epsilon_promised, self.cost.epsilon_promised)
-            charged = _rise(since.epsilon_charged, self.cost.epsilon_charged)
-            self._parent.book(queries, promised, charged, moved)
-
-    def _sum(self, paid: Epsilon, more: Epsilon) -> Epsilon:
-        return max(paid, more) if self._once else paid + more
-
-    def risk(self, delta: Fraction) -> None:
-        """Count a chance that the promise of a round does not hold, here and above."""
-        self.delta += delta
-        if self._parent is not None:
-            self._parent.risk(delta)
-
-    def carry(self, moved: int) -> None:
-        """Count bytes of a round that is booked, here and above."""
-        self.cost = replace(self.cost, bytes_moved=self.cost.bytes_moved + moved)
-        if self._parent is not None:
-            self._parent.carry(moved)
-
-
-def _rise(low: Epsilon, high: Epsilon) -> Epsilon:
-    return Epsilon(high.nanonats - low.nanonats)
+        Whoever holds people's records computes it of them (`queries/blocks.py`); a round costs every person what a round
+        of this oracle costs.
+        """
+        ...
 
 
 class RoundCount:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
 from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
+from localdp.cohorts import Ranges
 from localdp.domains import Records
 from localdp.mechanisms.noisy_maximum import first_largest
-from localdp.oracles.base import ModelOracle
+from localdp.oracles.base import ModelOracle, _Told
 from localdp.oracles.by_answers import planned_by_answers, selected
-from localdp.oracles.definition import Answer, Selected, VectorAnswer
+from localdp.oracles.definition import Answer, OnRecords, Selected, VectorAnswer
 from localdp.oracles.plans import Plan, PlannedQuery
 from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
+from localdp.queries.blocks import SEED_BYTES, BlockEstimate, PeopleInBlocks
 from localdp.queries.encoded import GRID, blocks, encoded_sums, encoding_of, entries_of, means_of
 from localdp.queries.scores import LARGEST, Rule, Scores
 from localdp.queries.statistical import StatisticalQuery
@@ -43,6 +46,7 @@ class ExactOracle(ModelOracle):
     """Answers from the records, without noise."""
 
     model = "exact"
+    sees_records = True
 
     def __init__(self, records: Records) -> None:
         super().__init__(records.schema, records.people, Epsilon(0))
@@ -72,6 +76,12 @@ class ExactOracle(ModelOracle):
         self._begin(len(scores.queries))
         return selected(scores, first_largest(scores.of(self._records)), self.people, self.people, 0.0)
 
+    def on_records(self, mechanism: OnRecords[_Told]) -> _Told:
+        """The truth about the records."""
+        mechanism.require(self.schema, self.people, self._epsilon)
+        self._begin(1)
+        return mechanism.truth(self._records)
+
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """No error at all."""
         checked = checked_plan(queries, self.schema)
@@ -84,9 +94,17 @@ class ExactOracle(ModelOracle):
         """No error at all."""
         return planned_by_answers(self, of, by)
 
-    def in_rounds(self, rounds: int) -> ExactOracle:
+    def in_rounds(self, rounds: int) -> Self:
         """The truth as often as it is asked for, within the rounds."""
-        return ExactOracle(self._records)._as_view(self, self._rounds.within(rounds))
+        view = type(self)(self._records)._as_view(self, self._rounds.within(rounds))
+        view._among_blocks = self._among_blocks
+        return view
+
+    def _of_some(self, some: Ranges, epsilon: Epsilon) -> Self:
+        return type(self)(self._records.of_ranges(some))
+
+    def _of_blocks(self, estimate: BlockEstimate, number: int) -> Self:
+        return type(self)(PeopleInBlocks(estimate, bytes(SEED_BYTES)).records(self._records, number))
 
     def _begin(self, queries: int) -> None:
         self._rounds.begin()

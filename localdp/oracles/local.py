@@ -13,11 +13,13 @@ tests/statistical/test_plans.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from copy import copy
+from functools import reduce
+from typing import Literal, Self
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
-from localdp.cohorts import LARGEST_SPLIT, SEED_BYTES, Cohort, Split
+from localdp.cohorts import LARGEST_SPLIT, SEED_BYTES, Cohort, Ranges, Split, whole_ranges
 from localdp.errors import InvalidParameter
 from localdp.oracles.base import ModelOracle
 from localdp.oracles.by_answers import planned_by_answers, selected_by_answers
@@ -61,15 +63,16 @@ class LocalOracle(ModelOracle):
 
         `divide` says what the queries of a round share: the people, or, much worse, everybody's epsilon.
         """
-        self._cohort = cohort or Cohort(0, reports.people)
-        people = self._cohort.stop - self._cohort.start
+        asked = cohort or Cohort(0, reports.people)
+        if asked.split is not None:
+            raise InvalidParameter("the cohort of an oracle is a range of people")
+        self._cohorts: tuple[Cohort, ...] = (asked,)
+        people = asked.stop - asked.start
         super().__init__(reports.schema, people, Epsilon.requested(epsilon))
         self._reports = reports
         self._source = source
         if divide not in ("people", "epsilon"):
             raise InvalidParameter("the queries of a round divide people or epsilon among them")
-        if self._cohort.split is not None:
-            raise InvalidParameter("the cohort of an oracle is a range of people")
         self._divide: Divided = divide
         self._seed = b""  # of the partition into rounds
         # Of a view within a round of a view: how many rounds there were, and which one this is.
@@ -124,12 +127,12 @@ class LocalOracle(ModelOracle):
         """What answers about all candidates would yield."""
         return planned_by_answers(self, of, by)
 
-    def in_rounds(self, rounds: int) -> LocalOracle:
+    def in_rounds(self, rounds: int) -> Self:
         """A view whose rounds are asked of different people, drawn by public coins.
 
         A view of a view takes one of its rounds, and divides the people of that round.
         """
-        view = self._copied()._as_view(self, RoundCount(rounds), once=True)
+        view = copy(self)._as_view(self, RoundCount(rounds), once=True)
         if self._rounds.total is None:
             view._seed = uniform_bytes(self._source, SEED_BYTES)
         else:
@@ -137,8 +140,11 @@ class LocalOracle(ModelOracle):
             view._within = (ways * self._rounds.total, self._rounds.begin() * ways + place)
         return view
 
-    def _copied(self) -> LocalOracle:
-        return LocalOracle(self._reports, self._epsilon, self._source, self._cohort, divide=self._divide)
+    def _of_some(self, some: Ranges, epsilon: Epsilon) -> Self:
+        other = copy(self)
+        other._cohorts = whole_ranges(self._cohorts, some)
+        other.people, other._epsilon = sum(map(len, some)), Epsilon.requested(epsilon)
+        return other
 
     def _each(self, queries: Sequence[Query]) -> Epsilon:
         """What one report may cost."""
@@ -162,7 +168,8 @@ class LocalOracle(ModelOracle):
         try:
             for slot, group in zip(slots, groups, strict=True):
                 request = Request.fresh(slot.text, slot.randomizer, self._source)
-                asked.append((slot, tally_of(self._reports, request, group)))
+                tallies = (tally_of(self._reports, request, cohort) for cohort in group)
+                asked.append((slot, reduce(Tally.merge, tallies)))
         finally:  # who answered has paid, also where the round broke off
             moved = self._reports.bytes_moved - before
             self._account.book(queries, self._epsilon, self._charge(slots), moved)
@@ -173,7 +180,7 @@ class LocalOracle(ModelOracle):
         each = [slot.randomizer.epsilon for slot in slots]
         return max(each) if self._divide == "people" else sum(each, Epsilon(0))
 
-    def _group(self, seed: bytes, number: int, part: int, parts: int) -> Cohort:
+    def _group(self, seed: bytes, number: int, part: int, parts: int) -> tuple[Cohort, ...]:
         """Who is asked a slot of a round.
 
         A partition into T m parts refines the one into T parts of the same seed (`Split` takes a word modulo the number
@@ -182,10 +189,11 @@ class LocalOracle(ModelOracle):
         parts = parts if self._divide == "people" else 1
         (outer, place), total = self._within, self._ways * parts
         if total == 1:
-            return self._cohort
+            return self._cohorts
         if total > LARGEST_SPLIT:
             raise InvalidParameter(
                 f"people can be split {LARGEST_SPLIT} ways, over rounds and queries together"
             )
         inner = part % parts * (self._rounds.total or 1) + (number if self._rounds.total else 0)
-        return Cohort(self._cohort.start, self._cohort.stop, Split(seed, total, inner * outer + place))
+        split = Split(seed, total, inner * outer + place)
+        return tuple(Cohort(one.start, one.stop, split) for one in self._cohorts)

@@ -23,6 +23,8 @@ from localdp.errors import InvalidParameter, LocalDpError, UnknownIndex, said_by
 from localdp.party.party import Party, Request
 from localdp.randomizers.definition import Reports, TalliedRandomizer, Tally
 from localdp.sharing.collection import Contributor
+from localdp.sharing.flooded_batch import Messages
+from localdp.sharing.flooded_round import FloodedPart, FloodedRound
 
 PEOPLE_PER_PART = 1 << 20  # drawn at a time, so that memory does not grow with the number of people
 
@@ -111,6 +113,14 @@ def refusals_of(party: Party) -> Iterator[None]:
         raise said_by(f"party {party.name}", error) from error
 
 
+def _refusal(party: Party, asked: FloodedRound, part: FloodedPart) -> LocalDpError | None:
+    try:
+        party.granted_flooded(asked, part.cohort)
+    except LocalDpError as error:
+        return error
+    return None
+
+
 def require_granted(
     parties: Sequence[Party],
     parts: Sequence[tuple[int, Cohort]],
@@ -125,6 +135,8 @@ def require_granted(
 
 class InProcessLROracle:
     """Parties in this process: for simulations, and as the reference that the gRPC oracle is compared with."""
+
+    seals = False  # nothing travels
 
     def __init__(self, parties: Sequence[Party]) -> None:
         if not parties or any(party.records.schema != parties[0].records.schema for party in parties):
@@ -161,6 +173,28 @@ class InProcessLROracle:
                 draw = self.parties[number].charged(request, part)
             for some in part.parts(PEOPLE_PER_PART):
                 yield self._over_the_wire(request, draw(some))
+
+    def granted_flooded(self, asked: FloodedRound) -> list[LocalDpError | None]:
+        """Of each part, why its party would not answer now."""
+        return [_refusal(self._named(part), asked, part) for part in asked.parts]
+
+    def flooded(
+        self, asked: FloodedRound, parts: Sequence[int]
+    ) -> Iterator[tuple[int, Messages | LocalDpError]]:
+        """The messages of these parts, or why there are none."""
+        for number in parts:
+            part = asked.parts[number]
+            try:
+                batch = self._named(part).flooded(asked, part.cohort)(part.cohort)
+            except LocalDpError as error:
+                yield number, error
+                continue
+            messages = batch.messages(0, len(batch))
+            self.bytes_moved += messages.nbytes
+            yield number, messages
+
+    def _named(self, part: FloodedPart) -> Party:
+        return next(party for party in self.parties if party.name == part.name)
 
     def _over_the_wire(self, request: Request, drawn: Reports) -> Reports:
         packed = request.randomizer.pack(drawn)

@@ -11,119 +11,56 @@ Checked in tests/unit/oracles/test_models.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
+from localdp.oracles.model_row import NONE, Coins, CountNoise, OneCount, Options, Parties, TrustModel
 
 if TYPE_CHECKING:
-    from localdp.accounting.ledger import Ledger
-    from localdp.domains import Records
-    from localdp.oracles.collecting import ShareServers
     from localdp.oracles.definition import StatisticalQueryOracle
-    from localdp.oracles.lr import LROracle
-    from localdp.oracles.shared import Broken
-    from localdp.oracles.shuffler import Mixer, Shuffler
-    from localdp.randomness.source import RandomSource
+    from localdp.oracles.shuffler import Shuffler
     from localdp.sharing.noise_plans import NoisePlan
     from localdp.sharing.summed_noise import SummedNoise
 
-ModelName: TypeAlias = Literal["exact", "curator", "local", "shuffled", "shared"]
-Options: TypeAlias = Mapping[str, Any]  # of a model, by name
-Coins: TypeAlias = "Callable[[str], RandomSource]"  # by what they are for
-_NONE: Options = MappingProxyType({})
+__all__ = [
+    "DEFAULT_MODEL",
+    "MODELS",
+    "CountNoise",
+    "ModelName",
+    "OneCount",
+    "Options",
+    "Parties",
+    "TrustModel",
+    "delta_of",
+    "model_named",
+    "models_with",
+    "oracle_of",
+    "require_at_hand",
+]
 
-
-@dataclass(frozen=True, slots=True)
-class Parties:
-    """The parties as oracles ask them: whatever of it is there."""
-
-    lr: LROracle | None = None  # their reports
-    share_servers: ShareServers | None = None
-    # A shuffler of its own; None: of simulated parties this process is the shuffler.
-    mixer: Mixer | None = None
-    records: Records | None = None  # of everybody, where they are at hand: in a simulation
-    curator: Ledger | None = None  # what people have spent with the curator
-    honest: int | None = None  # people whose reports hide others behind a shuffler; None: everybody's do
-    said: str = "these parties have"  # where it is said who there is
-    # Rounds of share servers that broke off: whoever asks the same again goes on, and nobody pays twice.
-    broken: Broken = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class OneCount:
-    """One count of bits, of which a model predicts the error."""
-
-    people: int
-    epsilon: Epsilon  # privacy loss of a person, in nats, replace-one neighbours
-    servers: int = 2
-    options: Options = field(default_factory=dict)  # of the model; its defaults for the others
-
-
-class CountNoise(Protocol):
-    """What a model adds to a count, in people."""
-
-    def variance(self) -> float:
-        """Of the noise alone."""
-        ...
-
-    def half_width(self, level: float) -> float:
-        """What it does not exceed, with this probability."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class TrustModel:
-    """Whom one has to trust, and all that follows from it."""
-
-    name: str
-    title: str  # in legends
-    honest: str  # who must be, in a few words
-    colour: str  # Okabe and Ito's, told apart by the colour-blind
-    mark: str  # of a point in a plot
-    style: str  # in a terminal
-    make: Callable[[Parties, Epsilon, Coins, Options], StatisticalQueryOracle]
-    predicted_error: Callable[[OneCount], float]  # expected absolute error of a count, in people
-    # The law of that error; None: there is none.
-    noise: Callable[[OneCount], CountNoise | None] = lambda count: None
-    divides: Literal["people", "epsilon"] = "epsilon"  # what the questions of one round share
-    lower_bound: Callable[[OneCount], float] | None = None  # what no protocol of the same kind can beat
-    # What a party charges a person for it.
-    charge: Callable[[OneCount], Epsilon] = lambda count: count.epsilon
-    growth: float = 0.0  # the error of a count grows with this power of the number of people
-    options: Options = field(default_factory=dict)  # and their defaults; None: it depends on the parties
-    needs_agents: bool = False  # parties that answer for their people
-    needs_share_servers: bool = False
-    needs_mixer: bool = False
-    needs_records: bool = False  # of everybody, beforehand
-    spends: bool = True  # an epsilon is part of the question
-    cheaters: str = ""  # what a party that cheats can do; empty: it depends on the tier
-
-    def settled(self, options: Options) -> dict[str, Any]:
-        """The options as they are meant: those that are given, checked, and the defaults of the others."""
-        for name in options:
-            if name not in self.options:
-                known = ", ".join(self.options) or "none"
-                raise InvalidParameter(f"the {self.name} model has no option {name!s:.40}; it has {known}")
-        return {**self.options, **options}
+ModelName: TypeAlias = Literal["exact", "curator", "local", "shuffled", "flooded", "shared"]
 
 
 def oracle_of(
-    model: str, parties: Parties, epsilon: Epsilon | None, coins: Coins, options: Options = _NONE
+    model: str | TrustModel,
+    parties: Parties,
+    epsilon: Epsilon | None,
+    coins: Coins,
+    options: Options = NONE,
 ) -> StatisticalQueryOracle:
     """The oracle of a trust model over these parties; a round of it costs each person epsilon."""
-    row = model_named(model)
+    row = model_named(model) if isinstance(model, str) else model
     settled = row.settled(options)
     require_at_hand(row, parties)
     if row.spends and epsilon is None:
-        raise InvalidParameter(f'say what each person may spend: oracle("{model}", epsilon=1.0)')
+        raise InvalidParameter(f'say what each person may spend: oracle("{row.name}", epsilon=1.0)')
     if row.needs_share_servers and parties.share_servers is None:
         raise InvalidParameter(
-            f"{parties.said} no share servers: the {model} model needs at least two of them; start some, or use the "
+            f"{parties.said} no share servers: the {row.name} model needs at least two of them; start some, or use the "
             f"{DEFAULT_MODEL} model"
         )
     return row.make(parties, epsilon or Epsilon(0), coins, settled)
@@ -178,6 +115,15 @@ def _shuffled(parties: Parties, epsilon: Epsilon, coins: Coins, options: Options
     return ShuffledOracle(mixer, epsilon, coins("analyst"), delta=delta, honest=parties.honest)
 
 
+def _flooded(parties: Parties, epsilon: Epsilon, coins: Coins, options: Options) -> StatisticalQueryOracle:
+    from localdp.oracles.flooded import FloodedOracle
+
+    delta, honest = delta_of(options["delta"]), fraction_of(options["honest"], "honest")
+    extra, steps = fraction_of(options["extra"], "extra"), int(fraction_of(options["steps"], "steps", "16"))
+    mixer, source = parties.mixer or _mixing_here(parties, coins), coins("analyst")
+    return FloodedOracle(mixer, epsilon, source, delta=delta, honest=honest, steps=steps, extra=extra)
+
+
 def _mixing_here(parties: Parties, coins: Coins) -> Shuffler:
     """Whoever mixes sees who sent what.  In a simulation that is no loss; of running parties it is what they hide."""
     from localdp.oracles.shuffler import Shuffler
@@ -207,10 +153,15 @@ def _shared(parties: Parties, epsilon: Epsilon, coins: Coins, options: Options) 
 
 def delta_of(value: Any) -> Fraction:
     """A delta, from whatever number or text."""
+    return fraction_of(value, "a delta", "1e-6")
+
+
+def fraction_of(value: Any, name: str, such: str = "0.9") -> Fraction:
+    """A number as it was written down."""
     try:
         return Fraction(str(value))
     except (ValueError, ZeroDivisionError) as error:
-        raise InvalidParameter("a delta is a number such as 1e-6") from error
+        raise InvalidParameter(f"{name} is a number such as {such}") from error
 
 
 def _plan(value: Any) -> NoisePlan:
@@ -250,6 +201,18 @@ def _local_error(count: OneCount, single: Epsilon | None = None) -> float:
 def _bit_noise(count: OneCount, single: Epsilon | None = None) -> CountNoise:
     law: CountNoise = _bounds().BitNoise(float(single or count.epsilon), count.people)
     return law
+
+
+def _flooded_noise(count: OneCount) -> SummedNoise:
+    options = MODELS["flooded"].settled(count.options)
+    noise: SummedNoise = _bounds().flooded_noise(
+        count.epsilon,
+        delta_of(options["delta"]),
+        count.people,
+        fraction_of(options["honest"], "honest"),
+        fraction_of(options["extra"], "extra"),
+    )
+    return noise
 
 
 def _shared_noise(count: OneCount) -> SummedNoise:
@@ -334,6 +297,26 @@ _ROWS = (
         cheaters="A cheater can choose among the reports that there are: each moves the mean of a bit by at most C/n, "
         "C = (e^eps0 + 1)/(e^eps0 - 1), and nobody can tell it from an honest one. Cheaters hide nobody, so the promise is "
         "for as many reports as are honest at least.",
+    ),
+    TrustModel(
+        name="flooded",
+        title="shuffled, flooded",
+        honest="the shuffler, against whom nothing holds; and the other parties, who must draw their noise and not tell "
+        "the analyst what they sent",
+        colour="#56b4e9",
+        mark="P",
+        style="bright_blue",
+        make=_flooded,
+        predicted_error=lambda count: _flooded_noise(count).mean_absolute(),
+        noise=_flooded_noise,
+        options={"delta": Fraction(1, 10**6), "honest": Fraction(1), "steps": 16, "extra": Fraction(1)},
+        needs_agents=True,
+        needs_mixer=True,
+        near="curator",
+        sealed=True,
+        cheaters="A cheater can send what it likes: each of its people moves a sum by as many messages as they send, which "
+        "is one and a little more where a party has many people. Cheaters draw no noise, so the promise is for as many "
+        "people as are honest at least.",
     ),
     TrustModel(
         name="shared",

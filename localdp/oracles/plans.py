@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from statistics import NormalDist
 
 from localdp.accounting.epsilon import LARGEST_EPSILON_NATS, Epsilon
@@ -85,6 +86,9 @@ class Plan:
     people: int
     epsilon: Epsilon  # per person, for the round
     resizing: Resizing | None = field(default=None, repr=False, compare=False)  # None: not known
+    delta: Fraction = Fraction(
+        0
+    )  # the probability, at most, with which the epsilon of the round does not hold
 
     def kept(self) -> Plan:
         """The plan as data, without the oracle that could plan anew."""

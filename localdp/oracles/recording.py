@@ -17,8 +17,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from localdp.errors import InvalidParameter, QueryRefused
-from localdp.oracles.definition import Answer, GridNoise, Selected, StatisticalQueryOracle, VectorAnswer
-from localdp.oracles.wrapping import OracleAround
+from localdp.oracles.definition import (
+    Answer,
+    GridNoise,
+    OnRecords,
+    Selected,
+    StatisticalQueryOracle,
+    VectorAnswer,
+)
+from localdp.oracles.wrapping import OracleAround, _Told
 from localdp.queries.asked import Asked, AskedVector, checked_round, checked_vectors
 from localdp.queries.scores import LARGEST, Rule, Scores
 from localdp.sharing.summed_noise import SummedNoise
@@ -97,6 +104,16 @@ class RecordingOracle(OracleAround):
         """A view that writes the same transcript."""
         return RecordingOracle(self.behind.in_rounds(rounds), self.transcript)
 
+    def among(self, ranges: Sequence[range], parts: int = 1) -> RecordingOracle:
+        """A view of some of the people that writes the same transcript."""
+        return RecordingOracle(self.behind.among(ranges, parts), self.transcript)
+
+    def in_blocks(
+        self, estimate: str, blocks: int, low: float | None = None, high: float | None = None
+    ) -> RecordingOracle:
+        """A view of blocks of people that writes the same transcript."""
+        return RecordingOracle(self.behind.in_blocks(estimate, blocks, low, high), self.transcript)
+
 
 @dataclass(slots=True)
 class Counts:
@@ -133,10 +150,27 @@ class CountingOracle(OracleAround):
         self._count(len(Scores.checked(of, by, self.schema).queries), 1)
         return chosen
 
+    def on_records(self, mechanism: OnRecords[_Told]) -> _Told:
+        """One round, counted: what is told is one entry."""
+        told = self.behind.on_records(mechanism)
+        self._count(1, 1)
+        return told
+
     def in_rounds(self, rounds: int) -> CountingOracle:
         """A view that counts into the same counts."""
         self.counts.rounds_announced.append(rounds)
         return CountingOracle(self.behind.in_rounds(rounds), self.counts)
+
+    def among(self, ranges: Sequence[range], parts: int = 1) -> CountingOracle:
+        """A view of some of the people, of one round, that counts into the same counts."""
+        self.counts.rounds_announced.append(1)
+        return CountingOracle(self.behind.among(ranges, parts), self.counts)
+
+    def in_blocks(
+        self, estimate: str, blocks: int, low: float | None = None, high: float | None = None
+    ) -> CountingOracle:
+        """A view of blocks of people that counts into the same counts."""
+        return CountingOracle(self.behind.in_blocks(estimate, blocks, low, high), self.counts)
 
     def _count(self, queries: int, entries: int) -> None:
         self.counts.rounds += 1
@@ -168,9 +202,26 @@ class ReplayingOracle(OracleAround):
         assert isinstance(chosen, Selected)
         return chosen
 
+    def on_records(self, mechanism: OnRecords[_Told]) -> _Told:
+        """Never: a transcript has answers to queries."""
+        raise QueryRefused("a transcript has answers to queries, and nothing of the records themselves")
+
     def in_rounds(self, rounds: int) -> ReplayingOracle:
         """The rest of the same transcript, with plans like those of the view that was recorded."""
-        view = ReplayingOracle(self.behind.in_rounds(rounds), Transcript())
+        return self._of(self.behind.in_rounds(rounds))
+
+    def among(self, ranges: Sequence[range], parts: int = 1) -> ReplayingOracle:
+        """The rest of the same transcript, for a view of some of the people."""
+        return self._of(self.behind.among(ranges, parts))
+
+    def in_blocks(
+        self, estimate: str, blocks: int, low: float | None = None, high: float | None = None
+    ) -> ReplayingOracle:
+        """The rest of the same transcript, for a view of blocks of people."""
+        return self._of(self.behind.in_blocks(estimate, blocks, low, high))
+
+    def _of(self, inner: StatisticalQueryOracle) -> ReplayingOracle:
+        view = ReplayingOracle(inner, Transcript())
         view._rounds = self._rounds
         return view
 

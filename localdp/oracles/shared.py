@@ -7,42 +7,48 @@ n.  Nobody pays for a collection that one of the parties refuses (`lr.require_gr
 refuse a collection.  A round that broke off is gone on with when it is asked for again, of this oracle or of another one
 with the same `broken` rounds: it is paid for once.
 
-Checked in tests/contract/test_statistical_query_oracle.py, tests/unit/oracles/test_shared.py and test_shared_again.py.
+A selection (`select`) is by answers about all candidates, and where three servers draw joint noise by the noisy maximum on
+shares, at the curator's price and with its law: one collection, of which an index is released and no sums.
+
+Checked in tests/contract/test_statistical_query_oracle.py and test_select.py, tests/unit/oracles/test_shared.py and
+test_shared_again.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from copy import copy
+from fractions import Fraction
+from typing import NamedTuple, Self, TypeVar
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
-from localdp.cohorts import Cohort
+from localdp.cohorts import Cohort, Ranges, whole_ranges
+from localdp.computing.dialogue import Traffic
 from localdp.computing.joint_release import run_joint_release
 from localdp.domains import Schema
-from localdp.errors import (
-    LocalDpError,
-    TooFewReports,
-)
+from localdp.errors import InvalidParameter, LocalDpError, TooFewReports
 from localdp.oracles.base import ModelOracle
-from localdp.oracles.by_answers import planned_by_answers, selected_by_answers
+from localdp.oracles.by_answers import planned_by_answers, selected, selected_by_answers
 from localdp.oracles.collecting import PASSING, RoundOfCollections, ShareServers, Sums, given_up
-from localdp.oracles.curator import planned_sum, sum_answer, sums_answer
-from localdp.oracles.definition import Answer, Selected, VectorAnswer
+from localdp.oracles.curator import planned_selection, planned_sum, sum_answer, sums_answer
+from localdp.oracles.definition import LEVEL, Answer, Selected, VectorAnswer
 from localdp.oracles.lr import cohorts_by_party, refusals_of, require_granted
-from localdp.oracles.plans import Plan
+from localdp.oracles.plans import Plan, PlannedSelection
 from localdp.party.party import Party
 from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
+from localdp.queries.blocks import SEED_BYTES, BlockEstimate, PeopleInBlocks, blocks_of_parties
 from localdp.queries.encoded import Query, encoding_of
-from localdp.queries.scores import LARGEST, Rule
+from localdp.queries.scores import LARGEST, Rule, Scores
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomness.source import RandomSource, uniform_bytes
-from localdp.sharing.agreement import agree
+from localdp.sharing.agreement import agree, prove_together
 from localdp.sharing.binding import Binding
 from localdp.sharing.coalitions import promise
 from localdp.sharing.collection import COLLECTION_ID_BYTES, Collection, Contributor, Tier
 from localdp.sharing.noise_plans import NoisePlan, ServerNoise, central_law
+from localdp.sharing.selection import Selection
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Holding, Published
 from localdp.sharing.tiers import people_per_block
@@ -81,6 +87,13 @@ def require_batch(minimum: int, people: int) -> None:
         )
 
 
+class _Chosen(NamedTuple):
+    """What a round is to select, in the place of answers."""
+
+    selection: Selection
+    queries: int  # that answers would be asked for
+
+
 class InProcessShareServers:
     """Parties and share servers in this process: for simulations, and as the reference for the gRPC path."""
 
@@ -89,6 +102,7 @@ class InProcessShareServers:
     def __init__(self, parties: Sequence[Party], servers: Sequence[ShareServer]) -> None:
         self._parties = list(parties)
         self._servers = list(servers)
+        self.traffic = Traffic()
 
     @property
     def schema(self) -> Schema:
@@ -117,9 +131,10 @@ class InProcessShareServers:
         sealed = [server.open(collection) for server in self._servers]
         return any(sealed)
 
-    def contribute(self, collection: Collection, cohort: Cohort) -> int:
+    def contribute(self, collection: Collection, *cohorts: Cohort) -> int:
         """Have each party split its answers and hand each server its share, if none of them refuses."""
-        new, parts = 0, list(cohorts_by_party(cohort, [party.people for party in self._parties]))
+        new = 0
+        parts = [part for cohort in cohorts for part in cohorts_by_party(cohort, collection.sizes)]
         require_granted(self._parties, parts, lambda party, part: party.granted_shares(collection, part))
         for number, part in parts:
             with refusals_of(self._parties[number]):
@@ -138,10 +153,12 @@ class InProcessShareServers:
 
     def release(self, collection: Collection, accepted: bytes, signed: Sequence[bytes]) -> list[Published]:
         """Each server's noisy sums; with joint noise, after all of them have drawn it."""
+        if collection.plan.is_proved:
+            prove_together(self._servers, collection.digest, accepted, signed)
         if collection.plan.is_joint and all(
             server.in_progress(collection.digest) for server in self._servers
         ):
-            return run_joint_release(self._servers, collection, accepted, signed)
+            return run_joint_release(self._servers, collection, accepted, signed, self.traffic)
         released = [server.release(collection.digest, accepted, signed) for server in self._servers]
         return [one.published for one in released]
 
@@ -176,15 +193,19 @@ class SharedOracle(ModelOracle):
 
         Oracles of the same servers that are given the same `broken` go on with each other's rounds.
         """
-        self._cohort = cohort or Cohort(0, sum(party.people for party in servers.contributors))
-        people = self._cohort.stop - self._cohort.start
+        everybody = Cohort(0, sum(party.people for party in servers.contributors))
+        self._cohorts: tuple[Cohort, ...] = (cohort or everybody,)
+        people = sum(one.stop - one.start for one in self._cohorts)
         super().__init__(servers.schema, people, Epsilon.requested(epsilon))
         self._servers = servers
+        self._contributors = servers.contributors
+        self._blocks = ""  # what is asked of blocks of people, where these report
         self._source = source
         self._plan = plan
         self._minimum_batch = minimum_batch
         self._tier = tier
         self._broken: Broken = {} if broken is None else broken
+        self.selects = plan.is_joint
 
     @property
     def claim(self) -> PrivacyClaim:
@@ -218,52 +239,96 @@ class SharedOracle(ModelOracle):
         ]
 
     def select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Selected:
-        """The best of noisy sums of all candidates: these servers add, and cannot compare what they do not see."""
-        return selected_by_answers(self, of, by)
+        """The first of the largest noisy scores; or the best of noisy sums, where these servers can do no more than add."""
+        if not self.selects:
+            return selected_by_answers(self, of, by)
+        scores = Scores.checked(of, by, self.schema)
+        shortfall = self._planned_selection(scores).tolerance(1 - LEVEL)
+        chosen = _Chosen(scores.selection(self.people), len(scores.queries))
+        ((_, _, index, reports),) = self._collected([scores.collected], chosen)
+        return selected(scores, int(index[0]), self.people, reports, shortfall)
 
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """The noise of all servers, if everybody's report is accepted."""
         checked = checked_plan(queries, self.schema)
-        require_batch(self._minimum_batch, self._cohort.size())
+        require_batch(self._minimum_batch, self._asked_people)
         part = self._part(len(checked))
         rows = [planned_sum(query, part, self.people, self._noise_factor(query, part)) for query in checked]
         return self._planned(checked, rows)
 
     def plan_select(self, of: Sequence[Asked] | AskedVector, by: Rule = LARGEST) -> Plan:
-        """What answers about all candidates would yield."""
-        return planned_by_answers(self, of, by)
+        """The noise on a score; or what answers about all candidates would yield."""
+        if not self.selects:
+            return planned_by_answers(self, of, by)
+        row = self._planned_selection(Scores.checked(of, by, self.schema))
+        return Plan(self.model, (row,), self.people, self._epsilon)
 
-    def in_rounds(self, rounds: int) -> SharedOracle:
+    def in_rounds(self, rounds: int) -> Self:
         """A view that spends a part of epsilon in each round."""
         counted = self._rounds.within(rounds)
-        view = SharedOracle(
-            self._servers,
-            self._epsilon.divided_by(rounds),
-            self._source,
-            plan=self._plan,
-            minimum_batch=self._minimum_batch,
-            tier=self._tier,
-            cohort=self._cohort,
-            broken=self._broken,
-        )
+        view = self._at(self._epsilon.divided_by(rounds), self._cohorts)
         return view._as_view(self, counted)
+
+    def _of_some(self, some: Ranges, epsilon: Epsilon) -> Self:
+        return self._at(epsilon, whole_ranges(self._cohorts, some))
+
+    def _of_blocks(self, estimate: BlockEstimate, number: int) -> Self:
+        """Each party computes its own blocks: no row moves, and no server or party sees another one's."""
+        everybody = (Cohort(0, sum(party.people for party in self._contributors)),)
+        if self._cohorts != everybody:
+            raise InvalidParameter("blocks are of everybody: ask the whole federation")
+        shares = blocks_of_parties(number, [party.people for party in self._contributors])
+        view = self._at(self._epsilon, (Cohort(0, number),))
+        pairs = zip(self._contributors, shares, strict=True)
+        view._contributors = tuple(Contributor(party.name, share) for party, share in pairs)
+        blocks = PeopleInBlocks(estimate, uniform_bytes(self._source, SEED_BYTES))
+        view._blocks, view.schema = blocks.text, blocks.table
+        return view
+
+    def _at(self, epsilon: Epsilon, cohorts: Sequence[Cohort]) -> Self:
+        """The same of these people, at this epsilon."""
+        other = copy(self)
+        other._cohorts, other.people = tuple(cohorts), sum(one.size() for one in cohorts)
+        other._epsilon = Epsilon.requested(epsilon)
+        other._step_by_step = None
+        return other
+
+    @property
+    def _asked_people(self) -> int:
+        return sum(one.size() for one in self._cohorts)
+
+    def _planned_selection(self, scores: Scores) -> PlannedSelection:
+        """How one candidate is told; refused where servers could not, before anybody pays."""
+        require_batch(self._minimum_batch, self._asked_people)
+        people = sum(party.people for party in self._contributors)
+        scores.selection(self.people).require_fitting(encoding_of(scores.collected), people)
+        return planned_selection(scores, self._epsilon, self.people)
 
     def _noise_factor(self, query: Query, epsilon: Epsilon) -> float:
         """The variance of the servers' noise, in units of the curator's."""
-        sensitivity, servers = encoding_of(query).sensitivity, len(self._servers.servers)
-        noise = ServerNoise(self._plan, epsilon, sensitivity, servers)
-        return noise.total_variance / central_law(epsilon, sensitivity).variance()
+        noise = self._noise(query, epsilon)
+        return noise.total_variance / central_law(epsilon, noise.sensitivity).variance()
 
-    def _collected(self, queries: Sequence[_AnyQuery]) -> list[tuple[_AnyQuery, Collection, Sums, int]]:
+    def _noise(self, query: Query, epsilon: Epsilon) -> ServerNoise:
+        return ServerNoise(self._plan, epsilon, encoding_of(query).sensitivity, len(self._servers.servers))
+
+    def _risk(self, queries: Sequence[Query]) -> Fraction:
+        part = self._part(len(queries))
+        deltas = (self._noise(query, part).delta(encoding_of(query).length) for query in queries)
+        return sum(deltas, Fraction(0))
+
+    def _collected(
+        self, queries: Sequence[_AnyQuery], chosen: _Chosen | None = None
+    ) -> list[tuple[_AnyQuery, Collection, Sums, int]]:
         """One round: a collection for each query.  A round of the same queries that broke off is gone on with."""
-        require_batch(self._minimum_batch, self._cohort.size())
-        asked = self._asked(queries)
+        require_batch(self._minimum_batch, self._asked_people)
+        asked = (*self._asked(queries), chosen)
         if self._broken.get(asked, (None,))[0] is not self:
             self._rounds.require_left()
         whose, broken = self._broken.pop(asked, (self, None))
-        current = broken or self._begun(queries)
+        current = broken or self._begun(queries, chosen)
         if whose is not self:
-            self._book(current.collections)  # it was another's account that had it
+            self._book(current.collections, chosen)  # it was another's account that had it
         try:
             if broken:
                 current.open()
@@ -273,32 +338,34 @@ class SharedOracle(ModelOracle):
                 raise given_up(error) from error
             self._broken[asked] = self, current
             raise
-        self._account.carry(current.moved)
+        self._account.carry(current.moved, current.server_rounds, current.server_bytes)
         together = zip(queries, current.collections, current.done, strict=True)
         return [(query, collection, noisy, reports) for query, collection, (noisy, reports) in together]
 
     def _asked(self, queries: Sequence[Query]) -> _Asked:
         """What makes two rounds one: what is asked, of whom, at which price, and on which conditions."""
         texts = tuple((query.text, encoding_of(query)) for query in queries)
-        return (texts, self._epsilon, self._cohort, self._plan, self._minimum_batch, self._tier)
+        how = (self._plan, self._minimum_batch, self._tier, self._blocks)
+        return (texts, self._epsilon, self._cohorts, *how)
 
-    def _begun(self, queries: Sequence[Query]) -> RoundOfCollections:
+    def _begun(self, queries: Sequence[Query], chosen: _Chosen | None) -> RoundOfCollections:
         """A new round: all of its collections are made and opened, or refused, before anybody is asked to pay."""
-        part = self._part(len(queries))
-        made = [self._collection(query, part) for query in queries]
-        begun = RoundOfCollections(self._servers, made, self._cohort)
+        part, selection = self._part(len(queries)), None if chosen is None else chosen.selection
+        made = [self._collection(query, part, selection) for query in queries]
+        begun = RoundOfCollections(self._servers, made, self._cohorts)
         begun.open()
-        self._book(made)
+        self._book(made, chosen)
         return begun
 
-    def _book(self, collections: Sequence[Collection]) -> None:
+    def _book(self, collections: Sequence[Collection], chosen: _Chosen | None) -> None:
         """Whoever contributes pays, wherever it breaks off."""
         self._rounds.begin()
-        self._account.book(len(collections), self._epsilon, self._epsilon, 0)
+        asked = len(collections) if chosen is None else chosen.queries
+        self._account.book(asked, self._epsilon, self._epsilon, 0)
         for collection in collections:
-            self._account.risk(collection.noise.delta(collection.encoding.length))
+            self._account.risk(collection.delta)
 
-    def _collection(self, query: Query, epsilon: Epsilon) -> Collection:
+    def _collection(self, query: Query, epsilon: Epsilon, selection: Selection | None) -> Collection:
         collection_id = uniform_bytes(self._source, COLLECTION_ID_BYTES)
         return Collection(
             collection_id,
@@ -307,9 +374,11 @@ class SharedOracle(ModelOracle):
             epsilon,
             self._plan,
             self._servers.servers,
-            self._servers.contributors,
+            self._contributors,
             self._minimum_batch,
             self._servers.bind(collection_id),
             self._tier,
             self._servers.relayed,
+            selection,
+            self._blocks,
         )

@@ -21,11 +21,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Self
 
 from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.shuffling import FEWEST_PEOPLE, ShuffledAs, largest_local
-from localdp.cohorts import Cohort
+from localdp.cohorts import Cohort, Ranges
 from localdp.errors import InvalidParameter, PolicyRefused, TooFewReports
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.mixing import mixed
@@ -85,6 +86,9 @@ class ShuffledOracle(LocalOracle):
             self.delta * self._account.paid_rounds,
         )
 
+    def _risk(self, queries: Sequence[Query]) -> Fraction:
+        return self.delta
+
     def _against(self) -> str:
         if isinstance(self._mixer, Shuffler):  # whoever runs it sees who sent what
             return "anybody but whoever runs this process, which is the shuffler as well,"
@@ -101,10 +105,11 @@ class ShuffledOracle(LocalOracle):
             return ""
         return f" At least {self._honest} of the {self.people} people must send honest reports."
 
-    def _copied(self) -> ShuffledOracle:
-        return ShuffledOracle(
-            self._mixer, self._epsilon, self._source, self._cohort, delta=self.delta, honest=self._honest
-        )
+    def _of_some(self, some: Ranges, epsilon: Epsilon) -> Self:
+        other = super()._of_some(some, epsilon)
+        if self._honest is not None:  # whoever is not honest may be among these
+            other._honest = max(0, self._honest - (self.people - other.people))
+        return other
 
     def _each(self, queries: Sequence[Query]) -> Epsilon:
         """eps0: the largest that mixing the fewest people of any slot turns into (epsilon, delta), or epsilon itself."""

@@ -26,7 +26,7 @@ tests/contract/test_shuffler.py.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
@@ -36,6 +36,7 @@ from localdp.accounting.promise_ledger import MemoryPromiseLedger, Outlay, Promi
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, LocalDpError, PolicyRefused, TooFewReports, UnknownIndex
 from localdp.framing import digest
+from localdp.oracles.flood_mixing import FloodedParties, FloodMixing, MixedFlood, round_of
 from localdp.oracles.lr import LROracle, cohorts_by_party
 from localdp.oracles.mixing import mixed_reports
 from localdp.oracles.promise import DEFAULT_DELTA, SMALLEST_DELTA, Promise
@@ -46,6 +47,7 @@ from localdp.randomness.keys import KEY_BYTES, derive_key
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource, uniform_bytes
 from localdp.sharing.collection import Contributor, operator_of
+from localdp.sharing.flooded_round import FloodedQuestion
 
 __all__ = ["DEFAULT_DELTA", "SMALLEST_DELTA", "KnownParties", "Mixer", "Promise", "Shuffler"]
 
@@ -79,6 +81,10 @@ class Mixer(LROracle, Protocol):
     @property
     def hiding(self) -> int:
         """How many people there are whose reports the aggregator cannot have been told."""
+        ...
+
+    def flooded(self, question: FloodedQuestion, cohorts: Sequence[Cohort]) -> MixedFlood:
+        """The codes of a flooded round's messages, mixed."""
         ...
 
 
@@ -135,6 +141,16 @@ class Shuffler(ReportsAround):
             self._ledger.charge(mixed)  # nothing was promised as long as nothing could leave
         coins = KeystreamSource(derive_key(self._secret, b"order", asked.request_id))
         yield mixed_reports(everybody, coins)
+
+    def flooded(self, question: FloodedQuestion, cohorts: Sequence[Cohort]) -> MixedFlood:
+        """The messages of a flooded round, mixed; or, if too few people are there, none."""
+        if not isinstance(self.behind, FloodedParties):
+            raise InvalidParameter("these parties cannot be asked for flooded messages")
+        asked = round_of(question, cohorts, self.behind.contributors)
+        mixing = FloodMixing(asked, self.behind, self.promise, self._ledger)
+        return mixing.released(
+            lambda told: KeystreamSource(derive_key(self._secret, b"flooded order", told))
+        )
 
     def request_for(self, request: Request, cohort: Cohort) -> Request:
         """What the parties are asked, under an identifier that nobody else can make; or a refusal."""

@@ -15,7 +15,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Ledger, MemoryLedger
 from localdp.domains import Records
 from localdp.party.party import Party
-from localdp.party.policy import Policy
+from localdp.party.policy import ANY_DELTA, Policy
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault
 
@@ -57,7 +57,7 @@ def simulated_parties(
 
     Those of the numbers in `cheating` are of another kind.
     """
-    policy = Policy(largest_epsilon=largest or budget)
+    policy = Policy(largest_epsilon=largest or budget, largest_delta_flooded=ANY_DELTA)
     return [
         (cheater if number in cheating else Party)(
             name(number), part, secrets.party(number), ledger(part.people, budget), policy

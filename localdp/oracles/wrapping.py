@@ -8,14 +8,18 @@ Checked through those that use them, in tests/contract/test_vector_queries.py an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.domains import Schema
-from localdp.oracles.definition import Cost, StatisticalQueryOracle
+from localdp.oracles.account import Cost
+from localdp.oracles.definition import OnRecords, StatisticalQueryOracle
 from localdp.oracles.lr import LROracle
 from localdp.oracles.plans import Plan
 from localdp.queries.asked import Asked, AskedVector
 from localdp.queries.scores import LARGEST, Rule
+
+_Told = TypeVar("_Told")
 
 
 class OracleAround:
@@ -48,6 +52,15 @@ class OracleAround:
     def selects(self) -> bool:
         """Whether selecting is cheaper than asking for all answers."""
         return self.behind.selects
+
+    @property
+    def sees_records(self) -> bool:
+        """Whether somebody has all records in the clear."""
+        return self.behind.sees_records
+
+    def on_records(self, mechanism: OnRecords[_Told]) -> _Told:
+        """One round: something of the records themselves."""
+        return self.behind.on_records(mechanism)
 
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """What a round of these queries would yield; nobody is asked."""

@@ -11,14 +11,17 @@ Checked in tests/unit/party/test_epoch.py and tests/fault/test_changing_records.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
-from localdp.cohorts import Asked
+from localdp.cohorts import Asked, Cohort
 from localdp.domains import Ownership, Records
 from localdp.errors import InvalidParameter
 from localdp.framing import digest
+from localdp.queries.blocks import PeopleInBlocks
 from localdp.randomness.keys import derive_key
 from localdp.randomness.lanes import LanedSource
 
@@ -86,3 +89,15 @@ class Epoch:
         if isinstance(selection, slice):
             return self.records.slice(selection.start, selection.stop)
         return self.records.take(selection, columns)
+
+    def in_blocks(
+        self, blocks: PeopleInBlocks, number: int, name: bytes, secret: bytes
+    ) -> Callable[[Asked], Records]:
+        """The rows of so many blocks of all people, which are computed once, when they are first looked at."""
+
+        @cache
+        def table() -> Records:
+            rows = self.rows_of(Cohort(0, self.people), name, secret, blocks.columns)
+            return blocks.records(rows, number)
+
+        return lambda part: table().take(part.indices())

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from functools import partial
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger
@@ -31,11 +31,14 @@ from localdp.cohorts import Asked, Cohort
 from localdp.domains import Ownership, Records, Schema
 from localdp.errors import InvalidParameter, PolicyRefused, RequestExpired, UnknownIndex
 from localdp.framing import digest
+from localdp.party.charging import Bill, Charged
 from localdp.party.epoch import Epoch
-from localdp.party.policy import Policy
+from localdp.party.flooded_party import FloodedParty
+from localdp.party.policy import ANY_DELTA, Policy
 from localdp.party.question import Question
 from localdp.party.secrets import Secrets
 from localdp.queries.asked import query_of
+from localdp.queries.blocks import PeopleInBlocks, require_blocks
 from localdp.queries.encoded import Query, encoding_of, measured
 from localdp.randomizers.definition import LocalRandomizer, Reports, Values
 from localdp.randomizers.memoised import Memo, MemoisedRandomizer, is_memoised
@@ -47,23 +50,6 @@ from localdp.sharing.tiers import Sharing, sharing_of
 
 SHORTEST_REQUEST_ID = 16
 LONGEST_REQUEST_ID = 64
-
-_Made = TypeVar("_Made")
-
-
-@dataclass(frozen=True, slots=True)
-class Charged(Generic[_Made]):
-    """What was charged: its name in the ledger, and how the answers of any part of the cohort come about."""
-
-    name: bytes
-    epoch: int
-    inputs: Callable[[Asked], Values]  # read off the records
-    made: Callable[[Asked, Values], _Made]  # drawn from inputs, by coins of this name and epoch
-    keeps: Literal["answers", "inputs"] = "answers"  # what is kept, so that records are not looked at again
-
-    def __call__(self, part: Asked) -> _Made:
-        return self.made(part, self.inputs(part))
-
 
 Draw = Charged[Reports]
 Shares = Charged[list[ShareBlock]]  # a block for each share server
@@ -112,20 +98,7 @@ class Request:
         return digest(b"localdp content v1", text.encode(), self.randomizer.canonical.encode())
 
 
-@dataclass(frozen=True, slots=True)
-class Bill:
-    """What a request is charged as, and what each report costs."""
-
-    name: bytes  # what the ledger calls it, and most coins are keyed by
-    epoch: Epoch
-    cost: Epsilon
-    purpose: str
-    caller: str
-    mixed: bool = False
-    named: int = 0  # the epoch that the request names; 0: whichever is open
-
-
-class Party:
+class Party(FloodedParty):
     """Records, secret keys, a ledger and a policy."""
 
     def __init__(
@@ -140,9 +113,10 @@ class Party:
         """`ownership` says whose rows they are, where one person has several; without a policy only budgets rule."""
         self.name = name
         self.ledger = ledger
-        self.policy = policy or Policy(largest_epsilon=ledger.limit)
-        # Refuses what is not repeated.
+        self.policy = policy or Policy(ledger.limit, largest_delta_flooded=ANY_DELTA)
+        # Refuse what is not repeated, and what waits for its owner's approval.
         self.require_kept: Callable[[bytes, int], None] = lambda name, epoch: None
+        self.require_approved: Callable[[Bill], None] = lambda bill: None
         self._secrets = secret if isinstance(secret, Secrets) else Secrets.of(secret)
         self.enter(Epoch.first(records, ownership))
 
@@ -223,10 +197,11 @@ class Party:
             self._require_mixable()
         randomizer, epoch = request.randomizer, self.epoch
         question = request.question(epoch.records.schema)
-        self.policy.require_columns(question.columns)
+        self.policy.require_query(question.query)
         cost = randomizer.epsilon_permanent if is_memoised(randomizer) else randomizer.epsilon
         name, about = self.name_of(request), question.about(randomizer)
-        return question, Bill(name, epoch, cost, about, caller, request.mixed, request.epoch)
+        told = (question.text, question.columns, request.mixed, request.epoch)
+        return question, Bill(name, epoch, cost, about, caller, *told)
 
     def name_of(self, request: Request) -> bytes:
         """What the ledger calls a request in this epoch; or a refusal of its query."""
@@ -261,9 +236,14 @@ class Party:
         query, sharing, bill = self._billed_shares(collection, caller)
         secret, epoch, name = self._charge(bill, cohort), bill.epoch, bill.name
         key = epoch.key(secret, b"shares", name)
+        rows: Callable[[Asked], Records] = partial(
+            epoch.rows_of, name=name, secret=secret, columns=query.columns
+        )
+        if collection.blocks:
+            rows = epoch.in_blocks(self._blocks_of(collection), bill.reports, name, secret)
 
         def inputs(part: Asked) -> Values:
-            return measured(query, epoch.rows_of(part, name, secret, query.columns))
+            return measured(query, rows(part))
 
         def made(part: Asked, values: Values) -> list[ShareBlock]:
             assert isinstance(part, Cohort)  # inputs are kept for shares, so nobody is left over
@@ -279,23 +259,35 @@ class Party:
     def _billed_shares(self, collection: Collection, caller: str) -> tuple[Query, Sharing, Bill]:
         """What is asked, and what it is charged as; or a refusal that has nothing to do with who is asked."""
         self.policy.require_caller(caller)
-        epoch = self.epoch
-        query = query_of(collection.query, epoch.records.schema)
-        self.policy.require_columns(query.columns)
+        epoch, blocks = self.epoch, self._blocks_of(collection) if collection.blocks else None
+        query = query_of(collection.query, epoch.records.schema if blocks is None else blocks.table)
+        asked = query if blocks is None else blocks.estimate.inputs
+        self.policy.require_query(asked)
         self.policy.require_batch(collection.minimum_batch)
         self.policy.require_withstanding(collection.plan.withstands(len(collection.servers)))
         if encoding_of(query) != collection.encoding:
             raise InvalidParameter(
                 "the answers to this query have another encoding than the collection says"
             )
-        if collection.people_of(self.name) != self.people:
+        reports = collection.people_of(self.name)
+        if blocks is not None:
+            require_blocks(reports, self.people)
+        elif reports != self.people:
             raise InvalidParameter("the collection is wrong about how many people this party speaks for")
         sharing, purpose = (
-            sharing_of(collection, self.people),
-            f"{collection.plan.value} collection of {query.text}, servers' keys"
+            sharing_of(collection, reports),
+            f"{collection.plan.value} {collection.purpose} {query.text}, servers' keys"
             f" {collection.binding.digest[:4].hex()}",
         )
-        return query, sharing, Bill(collection.digest, epoch, collection.epsilon, purpose, caller)
+        text, of = (query.text, None) if blocks is None else (f"{collection.blocks}: {query.text}", reports)
+        about = (purpose, caller, text, asked.columns)
+        return query, sharing, Bill(collection.digest, epoch, collection.epsilon, *about, blocks=of)
+
+    def _blocks_of(self, collection: Collection) -> PeopleInBlocks:
+        """What is asked of blocks of people, if the owner allows it."""
+        blocks = PeopleInBlocks.parse(collection.blocks, self.epoch.records.schema)
+        self.policy.require_estimator(blocks.estimate.estimator.name)
+        return blocks
 
     def _charge(self, bill: Bill, cohort: Cohort) -> bytes:
         """Charge, and return the secret that the coins of this request are derived from."""
@@ -311,18 +303,21 @@ class Party:
         charge = self._permitted(bill, cohort)
         if bill.named not in (0, bill.epoch.number):
             raise RequestExpired(_another_epoch(bill))
+        self.require_approved(bill)
         self.require_kept(bill.name, bill.epoch.number)
         return charge
 
     def _permitted(self, bill: Bill, cohort: Cohort) -> Charge:
         """The charge, if the policy has nothing against it."""
-        if cohort.stop > bill.epoch.people:
+        if cohort.stop > bill.reports:
+            whose = "people" if bill.blocks is None else "blocks"
             raise UnknownIndex(
-                f"the cohort ends at {cohort.stop}, but the party holds {bill.epoch.people} people"
+                f"the cohort ends at {cohort.stop}, but the party holds {bill.reports} {whose}"
             )
+        self.policy.require_cohort(cohort, bill.people_each)
+        cohort = bill.charged(cohort)
         if bill.cost.nanonats == 0:
             raise InvalidParameter("a report of epsilon 0 can say nothing, and is not made")
-        self.policy.require_cohort(cohort)
         self.policy.require_cost(bill.cost, bill.caller, mixed=bill.mixed)
         pin = bill.epoch.pinned(self._secrets.pin)
         label, kept = self._secrets.label, self._secrets.labels

@@ -10,26 +10,28 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from localdp.errors import QueryRefused
-from localdp.queries.scalars import Column, Linear, Number, Numeric
+from localdp.queries.scalars import Column, Linear, Number, Numeric, OfRows, Term
 
 # Denominators multiply in a sum, and a long one would be slow; what is left in the end is bounded anyway.
 _PARTIAL_SUMS_BELOW = 10**300
 
 
-def affine(operand: Numeric) -> tuple[Fraction, dict[str, Fraction]]:
-    """The constant, and the coefficient of each column."""
+def affine(operand: Numeric) -> tuple[Fraction, dict[Term, Fraction]]:
+    """The constant, and the coefficient of each column, or value of rows."""
     match operand:
         case Number(value):
             return value, {}
         case Column(name):
             return Fraction(0), {name: Fraction(1)}
+        case OfRows():
+            return Fraction(0), {operand: Fraction(1)}
         case Linear(constant, terms):
             return constant, {column: coefficient for coefficient, column in terms}
 
 
 def total(parts: Iterable[Numeric]) -> Numeric:
     """The sum; a column that cancels out stays, with coefficient 0, so that it is still checked."""
-    constant, coefficients = Fraction(0), dict[str, Fraction]()
+    constant, coefficients = Fraction(0), dict[Term, Fraction]()
     for part in parts:
         more, terms = affine(part)
         constant = _added(constant, more)
@@ -67,9 +69,10 @@ def _added(left: Fraction, right: Fraction) -> Fraction:
     return result
 
 
-def _simplest(constant: Fraction, coefficients: dict[str, Fraction]) -> Numeric:
+def _simplest(constant: Fraction, coefficients: dict[Term, Fraction]) -> Numeric:
     if not coefficients:
         return Number(constant)
     if constant == 0 and len(coefficients) == 1 and 1 in coefficients.values():
-        return Column(next(iter(coefficients)))
+        (term,) = coefficients
+        return Column(term) if isinstance(term, str) else term
     return Linear(constant, tuple((value, column) for column, value in coefficients.items()))

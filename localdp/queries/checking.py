@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from itertools import chain
 
-from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Schema
+from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain, RowsDomain, Schema
 from localdp.domains.spelling import suggestion
 from localdp.errors import QueryRefused
 from localdp.queries.arithmetic import affine
@@ -32,15 +32,18 @@ from localdp.queries.expressions import (
     Not,
     Number,
     Numeric,
+    OfRows,
     Or,
     Parities,
     Parity,
     Several,
+    Term,
     Truth,
     UnitDecisionList,
     Vector,
 )
 from localdp.queries.kinds import BitType, CategoryType, Kind, LabelType, NumberType, Type, UnitType
+from localdp.queries.of_rows import domain_of, rows_of
 from localdp.queries.smallness import numeric_exponent
 from localdp.queries.text import to_text
 from localdp.queries.tokens import LONGEST_TEXT
@@ -78,6 +81,8 @@ def type_of(expression: Expression, schema: Schema) -> Type:
     match expression:
         case Column(name):
             return _column_type(name, schema)
+        case OfRows():
+            return _of_rows(expression, schema)
         case And(operands) | Or(operands) | Parity(operands):
             require_bits(operands, schema)
         case Not(operand):
@@ -108,13 +113,35 @@ def type_of(expression: Expression, schema: Schema) -> Type:
 def _column_type(name: str, schema: Schema) -> Type:
     if name not in schema:
         raise QueryRefused(f"there is no column {name!r}{suggestion(name, schema.names)}")
-    match schema[name]:
+    return _type_in(schema[name], name, schema)
+
+
+def _of_rows(term: OfRows, schema: Schema) -> Type:
+    """The type of a value of rows, whose inner expression is about one row."""
+    rows_of(term, schema)
+    if isinstance(term.of, Column):
+        _column_type(term.of.name, schema.of_one_row)
+    if term.of is not None and term.how in ("any", "all", "count"):
+        require_bits((term.of,), schema.of_one_row)
+    found = _type_in(domain_of(term, schema), term.rows, schema)
+    if term.how in ("sum", "mean"):
+        numeric_exponent(term, schema)  # refuses what may be too small for a double
+    return found
+
+
+def _type_in(domain: Domain, name: str, schema: Schema) -> Type:
+    match domain:
         case BitDomain():
             return BitType()
         case CategoryDomain() as domain:
             return CategoryType(domain)
         case IntegerDomain(low, high) | RealDomain(low, high):
             return NumberType(Fraction(low), Fraction(high))
+        case RowsDomain():
+            told = (
+                f"say which of them: any({schema.rows}: ...), count({schema.rows}), max({schema.rows}: ...)"
+            )
+            raise QueryRefused(f"{name!r} is of each row of a person; {told}")
         case _:
             raise QueryRefused(f"queries cannot ask about a column such as {name!r} yet")
 
@@ -140,14 +167,15 @@ def _upwards(value: Fraction) -> Fraction:
     return Fraction(math.ceil(value * (1 << _EXACT_BITS)), 1 << _EXACT_BITS)
 
 
-def _bounds(column: str, schema: Schema) -> NumberType:
-    match _column_type(column, schema):
+def _bounds(column: Term, schema: Schema) -> NumberType:
+    match _column_type(column, schema) if isinstance(column, str) else _of_rows(column, schema):
         case NumberType() as numbers:
             return numbers
         case BitType():
             return NumberType(Fraction(0), Fraction(1))
         case _:
-            raise QueryRefused(f"column {column!r} is a category: there is no arithmetic on it")
+            what = f"column {column!r}" if isinstance(column, str) else shown(column)
+            raise QueryRefused(f"{what} is a category: there is no arithmetic on it")
 
 
 def require_bits(operands: Iterable[Expression], schema: Schema) -> None:

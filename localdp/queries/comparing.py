@@ -16,6 +16,7 @@ Checked against a per-row interpreter with rationals in tests/unit/queries/test_
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -23,10 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.domains import BitDomain, IntegerDomain, Records, Schema
+from localdp.domains.columns import ColumnArray
 from localdp.queries.arithmetic import affine
 from localdp.queries.nodes import MOST_DIGITS
-from localdp.queries.scalars import Column, Comparison, Linear, Number, Numeric
+from localdp.queries.of_rows import domain_of
+from localdp.queries.scalars import Column, Comparison, Linear, Number, Numeric, OfRows, Term
 
+Valued = Callable[[Term, Records], ColumnArray]  # of a column, or of rows
 _SUMS_BELOW = 2**63
 _UFUNCS = {
     "==": np.equal,
@@ -51,36 +55,40 @@ class WholeComparison:
     """sum of coefficient * column  op  threshold, over whole numbers: coprime, the first one positive."""
 
     op: Comparison
-    terms: tuple[tuple[int, str], ...]
+    terms: tuple[tuple[int, Term], ...]
     threshold: Fraction
 
-    def evaluate(self, records: Records) -> NDArray[np.bool_]:
-        """One truth value for each person, exactly."""
+    def evaluate(self, records: Records, value: Valued) -> NDArray[np.bool_]:
+        """One truth value for each person, exactly; `value` has those of the terms."""
         # s > t iff s > floor(t), and s >= t iff s >= ceil(t), for a whole number s.
         bound = math.ceil(self.threshold) if self.op in ("<", ">=") else math.floor(self.threshold)
         if self.op in ("==", "!=") and bound != self.threshold:
             return np.full(records.people, self.op == "!=")
         if not self.terms:
             return np.full(records.people, bool(_UFUNCS[self.op](0, bound)))
-        result: NDArray[np.bool_] = _UFUNCS[self.op](self._sums(records), bound)
+        result: NDArray[np.bool_] = _UFUNCS[self.op](self._sums(records, value), bound)
         return result
 
-    def _sums(self, records: Records) -> NDArray[np.int64]:
+    def _sums(self, records: Records, value: Valued) -> NDArray[np.int64]:
         (coefficient, column), *rest = self.terms
-        sums: NDArray[np.int64] = records.column(column).astype(np.int64, copy=False)
+        sums: NDArray[np.int64] = value(column, records).astype(np.int64, copy=False)
         if coefficient != 1 or rest:
             sums = sums * np.int64(coefficient)  # a copy of our own, to add to in place
         for more, name in rest:
-            sums += records.column(name) * np.int64(more)
+            sums += value(name, records) * np.int64(more)
         return sums
 
 
-def compare_numbers(op: Comparison, left: Numeric, right: Numeric, records: Records) -> NDArray[np.bool_]:
+def compare_numbers(
+    op: Comparison, left: Numeric, right: Numeric, records: Records, value: Valued
+) -> NDArray[np.bool_]:
     """One truth value for each person."""
     whole = whole_comparison(op, left, right, records.schema)
     if whole is not None:
-        return whole.evaluate(records)
-    result: NDArray[np.bool_] = _UFUNCS[op](real_values(left, records), real_values(right, records))
+        return whole.evaluate(records, value)
+    result: NDArray[np.bool_] = _UFUNCS[op](
+        real_values(left, records, value), real_values(right, records, value)
+    )
     return result
 
 
@@ -102,22 +110,24 @@ def whole_comparison(
     return WholeComparison(op, terms, -constant * scale)
 
 
-def real_values(operand: Numeric, records: Records) -> NDArray[np.float64] | float:
+def real_values(operand: Numeric, records: Records, value: Valued) -> NDArray[np.float64] | float:
     """The operand in doubles: a number by itself, or one number for each person."""
     match operand:
-        case Number(value):
-            return float(value)
+        case Number(number):
+            return float(number)
         case Column(name):
             return records.column(name).astype(np.float64, copy=False)
+        case OfRows():
+            return value(operand, records).astype(np.float64, copy=False)
         case Linear(constant, terms):
             sums: NDArray[np.float64] = np.zeros(records.people)
             for coefficient, column in terms:
-                sums += records.column(column) * float(coefficient)
+                sums += value(column, records) * float(coefficient)
             sums += float(constant)
             return sums
 
 
-def _difference(left: Numeric, right: Numeric) -> tuple[Fraction, dict[str, Fraction]]:
+def _difference(left: Numeric, right: Numeric) -> tuple[Fraction, dict[Term, Fraction]]:
     constant, coefficients = affine(left)
     less, terms = affine(right)
     for column, coefficient in terms.items():
@@ -137,14 +147,14 @@ def _coprime_scale(values: list[Fraction]) -> Fraction | None:
     return Fraction(denominator, divisor) * (1 if values[0] > 0 else -1)
 
 
-def _fits(terms: tuple[tuple[int, str], ...], schema: Schema) -> bool:
+def _fits(terms: tuple[tuple[int, Term], ...], schema: Schema) -> bool:
     largest = [(abs(coefficient), _largest(column, schema)) for coefficient, column in terms]
     sums = [coefficient * value for coefficient, value in largest if value is not None]
     return len(sums) == len(terms) and sum(sums) < _SUMS_BELOW
 
 
-def _largest(column: str, schema: Schema) -> int | None:
-    match schema[column]:
+def _largest(column: Term, schema: Schema) -> int | None:
+    match domain_of(column, schema):
         case BitDomain():
             return 1
         case IntegerDomain(low, high):

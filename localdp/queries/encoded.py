@@ -5,7 +5,7 @@
 | bit | 1 | count |
 | unit | phi times at most 2**16, rounded; exact where columns are whole numbers (`resolution_of`) | sum |
 | category of k values | one-hot | histogram of k |
-| cube | u times 2**16, rounded; or bits | vector, sensitivity length * bound |
+| cube | u times 2**16, rounded; bits, where all entries are conditions | vector, sensitivity length * bound |
 | ball | (v + 1) times 2**16, rounded | vector, sensitivity floor(2 sqrt(d) 2**16) + d |
 | parities | 1 where the sign is negative | vector of bits, sensitivity the most signs that two records differ in |
 
@@ -24,9 +24,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.domains import RealDomain, Records
+from localdp.domains import Records
 from localdp.errors import InvalidParameter
-from localdp.queries.expressions import Expression
+from localdp.queries.checking import type_of
+from localdp.queries.expressions import Expression, Vector
+from localdp.queries.kinds import BitType
+from localdp.queries.of_rows import is_whole
 from localdp.queries.scalars import Clip, Linear, Number, UnitDecisionList
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.vector_query import VectorQuery
@@ -52,7 +55,8 @@ def encoding_of(query: Query) -> Encoding:
         case "category":
             return Encoding.histogram(query.length)
         case "cube":
-            return Encoding.vector(query.length, GRID, query.length * GRID)
+            resolution = resolution_of(query)
+            return Encoding.vector(query.length, resolution, query.length * resolution)
         case "ball":
             reach = math.isqrt(4 * query.length * GRID**2) + query.length
             return Encoding.vector(query.length, 2 * GRID, min(reach, 2 * GRID * query.length))
@@ -65,16 +69,31 @@ def resolution_of(query: Query) -> int:
     Of whole numbers it is a multiple of all denominators, where there is one up to 2**16: then nothing is rounded.  Where
     something is, an answer is off by at most half a unit: more than noise, where more than 100,000 people have the same.
     """
+    if isinstance(query, VectorQuery) and _has_conditions_alone(query):
+        return 1
+    denominator = denominator_of(query)
+    return GRID if denominator is None else denominator * (GRID // denominator)
+
+
+def denominator_of(query: Query) -> int | None:
+    """The least number of units that makes all values of a number whole; None if there is none up to 2**16."""
     if not isinstance(query, StatisticalQuery) or not _is_whole(query):
-        return GRID
+        return None
     denominator = math.lcm(*(number.denominator for number in _numbers_in(query.expression)))
-    return denominator * (GRID // denominator) if denominator <= GRID else GRID
+    return denominator if denominator <= GRID else None
+
+
+@lru_cache(maxsize=256)
+def _has_conditions_alone(query: VectorQuery) -> bool:
+    """Whether a vector's entries are bits."""
+    return isinstance(query.expression, Vector) and all(
+        isinstance(type_of(entry, query.schema), BitType) for entry in query.expression.components
+    )
 
 
 def _is_whole(query: StatisticalQuery) -> bool:
     """Whether all columns that it adds up hold whole numbers."""
-    domains = (query.schema[name] for name in query.columns)
-    return not any(isinstance(domain, RealDomain) for domain in domains)
+    return is_whole(query.expression, query.schema)
 
 
 def _numbers_in(expression: Expression) -> list[Fraction]:
@@ -109,7 +128,7 @@ def measured(query: Query, records: Records) -> NDArray[np.unsignedinteger]:
         case "category":
             entries = values[:, None]
         case "cube":
-            entries = np.rint(values * GRID)
+            entries = np.rint(values * resolution_of(query))
         case "ball":
             entries = np.rint(values * GRID) + GRID
         case _:

@@ -20,6 +20,7 @@ from localdp.domains import CategoryDomain, Records, Schema
 from localdp.domains.columns import ColumnArray
 from localdp.errors import QueryRefused
 from localdp.queries.comparing import compare_numbers, real_values
+from localdp.queries.of_rows import domain_of, value_of
 from localdp.queries.scalars import (
     And,
     Clip,
@@ -33,10 +34,12 @@ from localdp.queries.scalars import (
     Not,
     Number,
     Numeric,
+    OfRows,
     Operand,
     Or,
     Parity,
     Scalar,
+    Term,
     Truth,
     UnitDecisionList,
 )
@@ -54,14 +57,19 @@ def evaluate(expression: Scalar, records: Records) -> ColumnArray:
         case UnitDecisionList(rules, otherwise):
             return _decided(rules, evaluate(otherwise, records).astype(np.float64), records)
         case Number() | Linear():
-            return np.broadcast_to(real_values(expression, records), records.people)
+            return np.broadcast_to(real_values(expression, records, term_value), records.people)
         case _:
             return condition(expression, records)
 
 
+def term_value(term: Term, records: Records) -> ColumnArray:
+    """The values of a column, or those that rows are brought down to."""
+    return value_of(term, records, condition)
+
+
 def clipped(expression: Clip, records: Records) -> NDArray[np.float64]:
     """max(0, min(1, operand)) in doubles."""
-    values = np.broadcast_to(real_values(expression.operand, records), records.people)
+    values = np.broadcast_to(real_values(expression.operand, records, term_value), records.people)
     result: NDArray[np.float64] = np.clip(values, 0.0, 1.0)
     return result
 
@@ -71,6 +79,8 @@ def condition(expression: Condition, records: Records) -> NDArray[np.bool_]:
     match expression:
         case Column(name):
             return records.column(name)
+        case OfRows():
+            return term_value(expression, records)
         case Truth(value):
             return np.full(records.people, value)
         case Compare():
@@ -110,7 +120,7 @@ def _compare(comparison: Compare, records: Records) -> NDArray[np.bool_]:
     left, right = comparison.left, comparison.right
     domain = _category(left, records.schema) or _category(right, records.schema)
     if domain is None:
-        return compare_numbers(comparison.op, _numeric(left), _numeric(right), records)
+        return compare_numbers(comparison.op, _numeric(left), _numeric(right), records, term_value)
     same: NDArray[np.bool_] = np.equal(_codes(left, domain, records), _codes(right, domain, records))
     return same if comparison.op == "==" else np.logical_not(same)
 
@@ -125,7 +135,8 @@ def _member(column: str, labels: tuple[str, ...], records: Records) -> NDArray[n
 
 
 def _category(operand: Operand, schema: Schema) -> CategoryDomain | None:
-    domain = schema[operand.name] if isinstance(operand, Column) else None
+    term = operand.name if isinstance(operand, Column) else operand
+    domain = domain_of(term, schema) if isinstance(term, Term) else None
     return domain if isinstance(domain, CategoryDomain) else None
 
 
@@ -133,6 +144,8 @@ def _codes(operand: Operand, domain: CategoryDomain, records: Records) -> Intege
     match operand:
         case Column(name):
             return records.column(name)
+        case OfRows():
+            return term_value(operand, records)
         case Label(text):
             return _code(text, domain)
         case _:

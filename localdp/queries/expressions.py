@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from localdp.queries.nodes import MOST_DEPTH, MOST_DIGITS, MOST_NODES, Node
+from localdp.queries.nodes import MOST_DEPTH, MOST_DIGITS, MOST_NODES, Node, Point
+from localdp.queries.roads import Game, Road
 from localdp.queries.scalars import (
     COMPARISONS,
+    HOWS,
     And,
     Clip,
     Column,
     Compare,
     Comparison,
+    Component,
     Condition,
     DecisionList,
     Label,
@@ -25,10 +28,12 @@ from localdp.queries.scalars import (
     Not,
     Number,
     Numeric,
+    OfRows,
     Operand,
     Or,
     Parity,
     Scalar,
+    Term,
     Truth,
     Unit,
     UnitDecisionList,
@@ -42,13 +47,11 @@ from localdp.queries.vectors import (
     BallVector,
     Categorical,
     Cells,
-    Component,
     Gradient,
     Loss,
     Moments,
     Nearest,
     Parities,
-    Point,
     Signed,
     Sphere,
     Vector,
@@ -57,6 +60,7 @@ from localdp.queries.vectors import (
 
 __all__ = [
     "COMPARISONS",
+    "HOWS",
     "LOSSES",
     "MOST_DEPTH",
     "MOST_DIGITS",
@@ -75,6 +79,7 @@ __all__ = [
     "Condition",
     "DecisionList",
     "Expression",
+    "Game",
     "Gradient",
     "Label",
     "Linear",
@@ -85,15 +90,18 @@ __all__ = [
     "Not",
     "Number",
     "Numeric",
+    "OfRows",
     "Operand",
     "Or",
     "Parities",
     "Parity",
     "Point",
+    "Road",
     "Scalar",
     "Several",
     "Signed",
     "Sphere",
+    "Term",
     "Truth",
     "Unit",
     "UnitDecisionList",
@@ -104,7 +112,9 @@ __all__ = [
     "decision_list",
 ]
 
-Several: TypeAlias = Vector | Which | Cells | Nearest | BallVector | Parities  # the nodes of `vectors`
+Several: TypeAlias = (
+    Vector | Which | Cells | Nearest | Road | BallVector | Parities
+)  # the nodes of `vectors`
 Expression: TypeAlias = Condition | Operand | Clip | UnitDecisionList | Several  # every node
 
 
@@ -114,6 +124,9 @@ def columns_of(expression: Node) -> frozenset[str]:
         case Column(name) | Member(name):
             return frozenset({name})
         case Linear(_, terms):
-            return frozenset(column for _, column in terms)
+            names = frozenset(term for _, term in terms if isinstance(term, str))
+            return names.union(*map(columns_of, expression.children))
+        case OfRows(_, rows, of):
+            return frozenset({rows}).union(*(columns_of(one) for one in [of] if one is not None))
         case _:
             return frozenset[str]().union(*map(columns_of, expression.children))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypeAlias
 
 from localdp.domains import is_column_name
 from localdp.domains.columns import LONGEST_LABEL, is_label
@@ -17,6 +18,7 @@ from localdp.errors import QueryRefused
 MOST_DEPTH = 32
 MOST_NODES = 4096  # labels, terms and the numbers of points count as nodes
 MOST_DIGITS = 30  # of a literal, hence of the numerator and of the denominator of every number
+Point: TypeAlias = tuple[Fraction, ...]
 _NUMBERS_BELOW: int = 10**MOST_DIGITS
 
 

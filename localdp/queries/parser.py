@@ -4,6 +4,7 @@
     call  ::=  "vector" "(" scalar ("," scalar)* ")"                        components in [0, 1]
             |  "which" "(" scalar ("," scalar)* ")"  |  "cells" "(" query ("," query)* ")"
             |  "nearest" "(" call ("," point)+ ")"
+            |  "road" "(" point "," point "," sum "," number "," number "," point ("," scalar)+ ";" scalar ")"
             |  ("ball" | "sphere") "(" scalar ("," scalar)* ")"
             |  "signed" "(" scalar "," call ")"  |  "moments" "(" call ["," scalar] ")"
             |  "gradient" "(" loss "," point "," call "," scalar ")"  |  "at" "(" query "," call ")"
@@ -33,6 +34,7 @@ from localdp.queries.expressions import (
     Component,
     Condition,
     Expression,
+    Game,
     Loss,
     Number,
     Point,
@@ -97,6 +99,8 @@ class _Parser(ScalarParser):
                 return (self._listed(self._form),)
             case "nearest":
                 return self._ball(), self._centres()
+            case "road":
+                return self._road()
             case "signed":
                 return self._truth(), self._after_comma(self._ball)
             case "moments":
@@ -120,15 +124,33 @@ class _Parser(ScalarParser):
             self._after_comma(self._target),
         )
 
+    def _road(self) -> tuple[Game, int, Point, tuple[Component, ...], Component]:
+        start = self._token
+        base, slope = self._point(), self._after_comma(self._point)
+        step = self._after_comma(self._constant)
+        rounds = self._after_comma(lambda: self._whole("how many rounds a game has"))
+        with self._placed(start):
+            game = Game(base, slope, step, rounds)
+        seen = self._after_comma(lambda: self._whole("how many rounds were seen"))
+        loads = self._after_comma(self._point)
+        self._expect(",", "expected a comma")
+        own = self._listed(self._component)
+        self._expect(";", "expected ; and a number for luck")
+        return game, seen, loads, own, self._component()
+
     def _parities(self) -> tuple[int, tuple[Condition, ...], Condition | None]:
-        token = self._expect("number", "expected the order of the parities, a whole number")
-        with self._placed(token):
-            order = number_value(token.text)
-        if order.denominator != 1:
-            raise self._refused(token, "the order of parities is a whole number")
+        order = self._whole("the order of parities")
         self._expect(",", "expected a comma")
         conditions = self._listed(self._truth)
-        return int(order), conditions, self._truth() if self._take(";") else None
+        return order, conditions, self._truth() if self._take(";") else None
+
+    def _whole(self, what: str) -> int:
+        token = self._expect("number", f"expected {what}, a whole number")
+        with self._placed(token):
+            value = number_value(token.text)
+        if value.denominator != 1:
+            raise self._refused(token, f"{what} is a whole number")
+        return int(value)
 
     def _centres(self) -> tuple[Point, ...]:
         self._expect(",", "expected a comma and a centre, as in [0, 0.5]")

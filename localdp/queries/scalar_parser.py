@@ -10,6 +10,8 @@
     prefix     ::=  "-" prefix | atom
     atom       ::=  number | string | name | "true" | "false" | "clip" "(" sum ")" | "(" scalar ")"
                  |  "parity" "(" scalar ("," scalar)* ")"
+                 |  how "(" name [":" scalar] ")"
+    how        ::=  "any" | "all" | "count" | "sum" | "mean" | "max" | "min" | "first" | "last"
 
 Arithmetic is carried out exactly while parsing: what is left is a `Number`, a `Column` or a `Linear`.  A factor, a sign or
 a summand behind parentheses handles all terms within them once more, so terms are counted as they are handled.
@@ -27,6 +29,7 @@ from localdp.queries.arithmetic import product, quotient, scaled, total
 from localdp.queries.nodes import MOST_NODES
 from localdp.queries.scalars import (
     COMPARISONS,
+    HOWS,
     VALUES,
     And,
     Clip,
@@ -40,6 +43,7 @@ from localdp.queries.scalars import (
     Not,
     Number,
     Numeric,
+    OfRows,
     Operand,
     Or,
     Parity,
@@ -202,7 +206,7 @@ class ScalarParser(Cursor):
         if token.kind in ("(", "clip"):
             return self._enclosed()
         if self._calls:
-            return self._parity()
+            return self._parity() if token.text not in HOWS else self._of_rows()
         self._index += 1
         with self._placed(token):
             match token.kind:
@@ -241,6 +245,19 @@ class ScalarParser(Cursor):
         with self._placed(opening):
             return Parity(operands)
 
+    def _of_rows(self) -> OfRows:
+        opening = self._token
+        how = next(one for one in HOWS if one == opening.text)
+        self._index += 2
+        rows = self._expect("name", _rows_expected(how))
+        with self._nested(opening):
+            of = self._truth() if self._take(":") else None
+        self._expect(")", _rows_expected(how))
+        if of is None and how != "count":
+            raise self._refused(opening, _rows_expected(how))
+        with self._placed(opening):
+            return OfRows(how, rows.text, of)
+
     def _listed(self, part: Callable[[], T]) -> tuple[T, ...]:
         parts = [part()]
         while self._take(","):
@@ -269,6 +286,16 @@ class ScalarParser(Cursor):
         return expression
 
 
+def _rows_expected(how: str) -> str:
+    inner = "(visit)" if how == "count" else "(visit: died)"
+    told = f"`{how}` is of the rows of one person, as in {how}{inner}"
+    if how in ("count", "sum", "mean"):
+        told += (
+            "; every answer is a mean over people: of them ask for a condition, or for clip(column / bound)"
+        )
+    return told
+
+
 def _misplaced(token: Token) -> str:
     if token.kind == "if":
         return "a decision list inside of something else stands between parentheses"
@@ -278,7 +305,7 @@ def _misplaced(token: Token) -> str:
 def _no_value(name: str) -> str:
     if name in NAMES.values():
         return f"`{name}` has more than one value: it stands at the top, or as an argument of another"
-    if name.lower() in ("mean", "avg", "average", "sum", "count"):
+    if name.lower() in ("avg", "average"):
         return "every answer is a mean over people: ask for a condition, or for a column as clip(column / bound)"
-    known = get_close_matches(name, ["parity", "clip", *NAMES.values()], n=1)
+    known = get_close_matches(name, ["parity", "clip", *HOWS, *NAMES.values()], n=1)
     return f"there is no function of this name{f'; did you mean {known[0]!r}?' if known else ''}"

@@ -1,8 +1,8 @@
 """Expressions with one value for each record: conditions, numbers, and numbers brought into [0, 1].
 
-    Condition ::=  Column | Truth | Compare | Member | And | Or | Not | Parity | DecisionList   true or false
-    Operand   ::=  Column | Number | Label | Truth | Linear                     what a comparison compares
-    Numeric   ::=  Column | Number | Linear                                     what `clip` brings into [0, 1]
+    Condition ::=  Column | OfRows | Truth | Compare | Member | And | Or | Not | Parity | DecisionList   true or false
+    Operand   ::=  Column | OfRows | Number | Label | Truth | Linear            what a comparison compares
+    Numeric   ::=  Column | OfRows | Number | Linear                            what `clip` brings into [0, 1]
     Unit      ::=  Clip | UnitDecisionList                                      a number in [0, 1]
 
 Claim.  Every tree has one canonical text, which parses back to that very tree: hence a `Linear` is never a
@@ -20,6 +20,8 @@ from localdp.queries.nodes import Node, bound, require, require_label, require_n
 
 Comparison: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
+How: TypeAlias = Literal["any", "all", "count", "sum", "mean", "max", "min", "first", "last"]
+HOWS: tuple[How, ...] = get_args(How)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,25 @@ class Column(Node):
     def __post_init__(self) -> None:
         require_name(self.name)
         bound(self)
+
+
+@dataclass(frozen=True, slots=True)
+class OfRows(Node):
+    """One value of all rows of a person: whether a condition holds in any of them, the sum of a column, how many."""
+
+    how: How
+    rows: str
+    of: Condition | None = None  # None: the rows themselves, which can be counted
+
+    def __post_init__(self) -> None:
+        require(self.how in HOWS, f"rows are brought down to one value by {', '.join(HOWS)}")
+        require_name(self.rows)
+        needs = self.how != "count" and self.of is None
+        require(not needs, f"`{self.how}` takes rows and what is looked at in each, as in any(visit: died)")
+        of_condition = self.how in ("any", "all", "count")
+        known = self.of is None or isinstance(self.of, Condition if of_condition else Column)
+        require(known, f"`{self.how}` takes a {'condition' if of_condition else 'column'} of each row")
+        bound(self, () if self.of is None else (self.of,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +89,24 @@ class Truth(Node):
 
 @dataclass(frozen=True, slots=True)
 class Linear(Node):
-    """constant + sum of coefficient * column, over different columns; bits count as 0 and 1."""
+    """constant + sum of coefficient * column, over different columns, or values of rows; bits count as 0 and 1."""
 
     constant: Fraction
-    terms: tuple[tuple[Fraction, str], ...]
+    terms: tuple[tuple[Fraction, Term], ...]
 
     def __post_init__(self) -> None:
         require(isinstance(self.terms, tuple) and len(self.terms) >= 1, "a linear form needs a column")
         require_number(self.constant)
-        for coefficient, column in self.terms:
+        for coefficient, term in self.terms:
             require_number(coefficient)
-            require_name(column)
+            if not isinstance(term, OfRows):
+                require_name(term)
         names = {column for _, column in self.terms}
         require(len(names) == len(self.terms), "a linear form names each column once")
         bare = self.constant == 0 and len(self.terms) == 1 and self.terms[0][0] == 1
         require(not bare, "a linear form that is a bare column is written as that column")
-        bound(self, leaves=len(self.terms))
+        of_rows = [term for _, term in self.terms if isinstance(term, OfRows)]
+        bound(self, of_rows, leaves=len(self.terms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +235,12 @@ class UnitDecisionList(Node):
 
 VALUES = "the values of a decision list are conditions, clipped numbers, or numbers between 0 and 1"
 
-Condition: TypeAlias = Column | Truth | Compare | Member | And | Or | Not | Parity | DecisionList
-Operand: TypeAlias = Column | Number | Label | Truth | Linear
-Numeric: TypeAlias = Column | Number | Linear
+Term: TypeAlias = str | OfRows  # of a linear form: a column by its name, or a value of rows
+Condition: TypeAlias = Column | OfRows | Truth | Compare | Member | And | Or | Not | Parity | DecisionList
+Operand: TypeAlias = Column | OfRows | Number | Label | Truth | Linear
+Numeric: TypeAlias = Column | OfRows | Number | Linear
 Unit: TypeAlias = Clip | UnitDecisionList
+Component: TypeAlias = Condition | Clip | UnitDecisionList  # of a vector
 Value: TypeAlias = Condition | Clip | UnitDecisionList | Number  # of a rule
 Scalar: TypeAlias = Condition | Clip | UnitDecisionList | Number | Linear  # what can be a number
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,13 +29,15 @@ from numpy.typing import ArrayLike
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter, QueryRefused
 from localdp.framing import digest
-from localdp.mechanisms.noisy_maximum import MOST_CANDIDATES
 from localdp.queries.asked import Asked, AskedVector, checked_round, checked_vectors
 from localdp.queries.encoded import GRID, Query, encoded_sums
+from localdp.queries.expressions import Vector
+from localdp.queries.scalars import Component
 from localdp.queries.statistical import StatisticalQuery
 from localdp.queries.value_names import value_names
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomness.source import Floats, Integers
+from localdp.sharing.selection import MOST_CANDIDATES, Selection, SelectionRule
 
 _LEAST_GUESS, _MOST_GUESS = -1.0, 2.0  # beyond these every guess at a mean is as wrong
 
@@ -76,6 +78,15 @@ class Rule(Protocol):
     """What makes a candidate good."""
 
     @property
+    def kind(self) -> SelectionRule:
+        """What share servers know the rule by."""
+        ...
+
+    def offsets(self, whole: int) -> tuple[int, ...]:
+        """What they take off the sums, where everybody together would add up to `whole`."""
+        ...
+
+    @property
     def rows(self) -> WeightRows | None:
         """Weights on the values of a category; None: each value by itself."""
         ...
@@ -97,6 +108,8 @@ class Rule(Protocol):
 class Largest:
     """The candidate of the largest sum."""
 
+    kind: SelectionRule = "largest"
+
     def __init__(self, rows: ArrayLike | WeightRows | None = None) -> None:
         self.rows = None if rows is None else WeightRows.of(rows)
 
@@ -104,6 +117,10 @@ class Largest:
     def words(self) -> str:
         """The largest, by weights if there are any."""
         return "largest" if self.rows is None else f"largest by rows {self.rows.mark}"
+
+    def offsets(self, whole: int) -> tuple[int, ...]:
+        """Nothing."""
+        return ()
 
     def scored(self, sums: Integers, whole: int) -> Integers:
         """The sums."""
@@ -117,6 +134,8 @@ class Largest:
 class Furthest:
     """The candidate whose mean is furthest from a guess at it."""
 
+    kind: SelectionRule = "furthest"
+
     def __init__(self, guess: ArrayLike, rows: ArrayLike | WeightRows | None = None) -> None:
         self.guess = np.clip(np.asarray(guess, np.float64), _LEAST_GUESS, _MOST_GUESS)
         self.rows = None if rows is None else WeightRows.of(rows)
@@ -129,9 +148,13 @@ class Furthest:
         by = "" if self.rows is None else f" by rows {self.rows.mark}"
         return f"furthest from guess {_marked(self.guess)}{by}"
 
+    def offsets(self, whole: int) -> tuple[int, ...]:
+        """The guess at each sum, on whole numbers."""
+        return tuple(np.rint(self.guess * whole).astype(np.int64).tolist())
+
     def scored(self, sums: Integers, whole: int) -> Integers:
         """How far the sums are from the guess, on whole numbers."""
-        return np.abs(sums - np.rint(self.guess * whole).astype(np.int64))
+        return np.abs(sums - np.array(self.offsets(whole), np.int64))
 
     def estimated(self, means: Floats) -> Floats:
         """How far the means are from the guess."""
@@ -144,6 +167,7 @@ class Quantile:
 
     at: float
     rows: None = None
+    kind: ClassVar[SelectionRule] = "quantile"
 
     def __post_init__(self) -> None:
         if not 0 <= self.at <= 1:
@@ -154,10 +178,14 @@ class Quantile:
         """At which share."""
         return f"quantile at {self.at:g}"
 
+    def offsets(self, whole: int) -> tuple[int, ...]:
+        """How many people are wanted below it."""
+        return (round(self.at * whole),)
+
     def scored(self, sums: Integers, whole: int) -> Integers:
         """0 for the value that holds the quantile; as many people below 0 as there are in between for the others."""
         upto: Integers = np.cumsum(sums)
-        wanted = round(self.at * whole)
+        (wanted,) = self.offsets(whole)
         missed: Integers = np.maximum(upto - sums - wanted, wanted - upto)
         return -np.maximum(missed, 0)
 
@@ -240,6 +268,19 @@ class Scores:
         """How far replacing one record moves a score at most."""
         return self.resolution if self.rule.rows is None else self.rule.rows.sensitivity
 
+    @property
+    def collected(self) -> VectorQuery:
+        """One query whose sums have all scores in them."""
+        if self.category is not None:
+            return self.category
+        return _listed(self.numbers)
+
+    def selection(self, people: int) -> Selection:
+        """The same rule, for share servers that add up what so many people answer to `collected`."""
+        rows = self.rule.rows
+        weights = b"" if rows is None else Selection.packed_weights(rows.numbers)
+        return Selection(self.rule.kind, len(self), self.rule.offsets(self.resolution * people), weights)
+
     def scored(self, added: Callable[[Query], Integers], people: int) -> Integers:
         """The scores, from whoever adds up the entries of a query over the people."""
         return self.rule.scored(self._sums(added), self.resolution * people)
@@ -265,7 +306,17 @@ class Scores:
         if self.category is not None:
             counts, rows = added(self.category), self.rule.rows
             return counts if rows is None else rows.numbers @ counts
-        units = [self.resolution if query.kind == "bit" else 1 for query in self.numbers]
-        return np.array(
-            [int(added(one)[0]) * unit for one, unit in zip(self.numbers, units, strict=True)], np.int64
-        )
+        return np.array([self._summed(one, added) for one in self.numbers], np.int64)
+
+    def _summed(self, query: StatisticalQuery, added: Callable[[Query], Integers]) -> int:
+        """The sum of a query in the units of the scores: conditions are counted, and numbers put on the one grid."""
+        if query.kind == "bit":
+            return self.resolution * int(added(query)[0])
+        return int(added(_listed((query,)))[0])
+
+
+def _listed(queries: Sequence[StatisticalQuery]) -> VectorQuery:
+    """Several queries as one: a vector."""
+    return VectorQuery(
+        Vector(tuple(cast(Component, query.expression) for query in queries)), queries[0].schema
+    )

@@ -7,6 +7,7 @@ are fractions of at most 30 digits.  With e(f) such that every value of f other 
 | f | e(f) |
 |---|---|
 | a condition | 0 |
+| a sum or mean of rows | that of the column - 53, and of a mean less the log2 of the most rows |
 | a column | 0, or -126 for reals that may be 0, or that of the bound next to 0 |
 | a x | log2 a + e(x) |
 | a x + b y + ... | the least of its terms - 53: a sum is a multiple of the last bit of its least term |
@@ -27,7 +28,18 @@ from localdp.domains import Domain, RealDomain, Schema
 from localdp.domains.columns import SMALLEST_REAL
 from localdp.errors import QueryRefused
 from localdp.queries.arithmetic import affine
-from localdp.queries.scalars import Clip, Column, Linear, Number, Numeric, Scalar, UnitDecisionList
+from localdp.queries.of_rows import domain_of, smaller_by
+from localdp.queries.scalars import (
+    Clip,
+    Column,
+    Linear,
+    Number,
+    Numeric,
+    OfRows,
+    Scalar,
+    Term,
+    UnitDecisionList,
+)
 
 FLUSHED = 2.0**-126  # an entry of a vector of wide forms, beside the largest, below which it counts as 0
 _LEAST = -1000.0
@@ -39,6 +51,8 @@ _BESIDE = 55  # the digits of a constant, and 2 by which a sum may be below it
 def scalar_exponent(form: Scalar, schema: Schema) -> float:
     """e of a number or a condition; infinite for what is always 0."""
     match form:
+        case OfRows():
+            return _term_exponent(form, schema)
         case Number() | Linear() | Column():
             return numeric_exponent(form, schema)
         case Clip(operand):
@@ -57,7 +71,9 @@ def is_wide(form: Scalar, schema: Schema) -> bool:
         case Column(name):
             return _spans_much(schema[name])
         case Linear(_, terms):
-            return any(_spans_much(schema[name]) for _, name in terms)
+            return any(_spans_much(domain_of(term, schema)) for _, term in terms)
+        case OfRows():
+            return _spans_much(domain_of(form, schema))
         case _:
             return False
 
@@ -65,7 +81,7 @@ def is_wide(form: Scalar, schema: Schema) -> bool:
 def numeric_exponent(operand: Numeric, schema: Schema) -> float:
     """e of a number, a column or a linear form, or a refusal if a partial sum may be subnormal."""
     constant, coefficients = affine(operand)
-    terms = [exponent_of(value) + _column_exponent(schema[name]) for name, value in coefficients.items()]
+    terms = [exponent_of(value) + _term_exponent(term, schema) for term, value in coefficients.items()]
     sums = normal(sum_exponent(terms), "a sum")
     return beside_exponent(constant, sums) if terms else exponent_of(constant)
 
@@ -95,8 +111,10 @@ def normal(exponent: float, what: str) -> float:
     return exponent
 
 
-def _column_exponent(domain: Domain) -> float:
-    return math.log2(_least(domain)) if isinstance(domain, RealDomain) else 0.0
+def _term_exponent(term: Term, schema: Schema) -> float:
+    domain = domain_of(term, schema)
+    least = math.log2(_least(domain)) if isinstance(domain, RealDomain) else 0.0
+    return least - smaller_by(term, schema)
 
 
 def _least(domain: RealDomain) -> float:

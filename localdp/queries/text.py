@@ -20,9 +20,11 @@ from localdp.queries.expressions import (
     Member,
     Not,
     Number,
+    OfRows,
     Or,
     Parity,
     Several,
+    Term,
     Truth,
     UnitDecisionList,
 )
@@ -49,6 +51,8 @@ def _text(expression: Expression) -> tuple[str, int]:
             return f"{to_text(left)} {op} {to_text(right)}", _TIGHT
         case Clip(operand):
             return f"clip({to_text(operand)})", _TIGHT
+        case OfRows(how, rows, of):
+            return f"{how}({rows})" if of is None else f"{how}({rows}: {to_text(of)})", _TIGHT
         case Parity(operands):
             return f"parity({', '.join(map(to_text, operands))})", _TIGHT
         case DecisionList() | UnitDecisionList():
@@ -99,5 +103,6 @@ def _linear(form: Linear) -> str:
     return f"-{first}{tail}" if negative else f"{first}{tail}"
 
 
-def _term(coefficient: Fraction, column: str) -> str:
-    return column if coefficient == 1 else f"{number_text(coefficient)}*{column}"
+def _term(coefficient: Fraction, term: Term) -> str:
+    text = term if isinstance(term, str) else to_text(term)
+    return text if coefficient == 1 else f"{number_text(coefficient)}*{text}"

@@ -1,4 +1,4 @@
-"""What the values of a query are called: those of a column, of which(...), cells(...) or nearest(...), in their order.
+"""What the values of a query are called: those of a column, or of which, cells, nearest or road, in their order.
 
 Checked in tests/unit/asking/test_local_histograms.py.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 from itertools import product
 
 from localdp.domains import CategoryDomain, Domain, IntegerDomain, Schema
-from localdp.queries.expressions import Cells, Column, Expression, Nearest, Which
+from localdp.queries.expressions import Cells, Column, Expression, Nearest, OfRows, Road, Which
+from localdp.queries.of_rows import domain_of
 from localdp.queries.text import to_text
 from localdp.queries.vector_query import VectorQuery
 
@@ -20,13 +21,15 @@ def value_names(expression: Expression, schema: Schema, size: int) -> tuple[str,
     match expression:
         case Column(name):
             return _names_in(schema[name], size)
+        case OfRows():
+            return _names_in(domain_of(expression, schema), size)
         case Which(conditions):
             return (*map(to_text, conditions), "otherwise")
         case Cells(parts):
             queries = [VectorQuery(part, schema) for part in parts]
             names = (value_names(one.expression, schema, one.length) for one in queries)
             return tuple(", ".join(several) for several in product(*names))
-        case Nearest():
+        case Nearest() | Road():
             return tuple(map(str, range(size)))
     return ("false", "true")
 

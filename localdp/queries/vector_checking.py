@@ -27,10 +27,13 @@ from localdp.queries.expressions import (
     Gradient,
     Moments,
     Nearest,
+    OfRows,
     Parities,
+    Road,
     Scalar,
     Signed,
     Sphere,
+    Term,
     Vector,
     Which,
 )
@@ -44,6 +47,7 @@ from localdp.queries.kinds import (
     SeveralType,
     UnitType,
 )
+from localdp.queries.of_rows import domain_of
 from localdp.queries.vector_smallness import require_normal
 from localdp.queries.vectors import CATEGORIES
 
@@ -115,9 +119,13 @@ class _Checker:
                 for centre in centres:
                     _require_length("a centre", len(centre), length)
                 return len(centres)
-            case Column(name):
+            case Road(game, _, _, own, luck):
+                for part in (*own, luck):
+                    _require_unit(part, self._schema)
+                return self._made(game.roads)
+            case Column() | OfRows():
                 type_of(category, self._schema)  # refuses an unknown name, and suggests the nearest
-                return column_size(name, self._schema)
+                return term_size(category.name if isinstance(category, Column) else category, self._schema)
             case _:
                 require_bits((category,), self._schema)
                 return 2
@@ -162,16 +170,17 @@ class _Checker:
         return length
 
 
-def column_size(name: str, schema: Schema) -> int:
-    """How many values a column has that stands as a category."""
-    match schema[name]:
+def term_size(term: Term, schema: Schema) -> int:
+    """How many values a column has that stands as a category, or what rows are brought down to."""
+    match domain_of(term, schema):
         case BitDomain():
             return 2
         case CategoryDomain(labels):
             return len(labels)
         case IntegerDomain(low, high):
             return high - low + 1
-    raise QueryRefused(f"column {name!r} has too many values to be a category; compare it, or clip it")
+    what = f"column {term!r}" if isinstance(term, str) else shown(term)
+    raise QueryRefused(f"{what} has too many values to be a category; compare it, or clip it")
 
 
 def _require_target(target: Scalar, schema: Schema) -> None:

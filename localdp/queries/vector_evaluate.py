@@ -21,7 +21,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from localdp.domains import IntegerDomain, Records
-from localdp.queries.evaluate import condition, evaluate
+from localdp.queries.evaluate import condition, evaluate, term_value
 from localdp.queries.expressions import (
     At,
     Ball,
@@ -33,16 +33,20 @@ from localdp.queries.expressions import (
     Gradient,
     Moments,
     Nearest,
+    OfRows,
     Point,
+    Road,
     Scalar,
     Signed,
     Sphere,
+    Term,
     Vector,
     Which,
 )
-from localdp.queries.losses import slope
+from localdp.queries.losses import FAINTEST, exponential, slope
+from localdp.queries.of_rows import domain_of
 from localdp.queries.smallness import FLUSHED, is_wide
-from localdp.queries.vector_checking import column_size
+from localdp.queries.vector_checking import term_size
 from localdp.randomness.source import Floats, Integers
 
 
@@ -60,14 +64,17 @@ def _numbered(category: Categorical, records: Records) -> tuple[Integers, int]:
             return _cells(parts, records)
         case Nearest(vector, centres):
             return _nearest(rows(vector, records), centres), len(centres)
-        case Column(name):
-            return _column_codes(name, records), column_size(name, records.schema)
+        case Road():
+            return _road(category, records), category.game.roads
+        case Column() | OfRows():
+            term = category.name if isinstance(category, Column) else category
+            return _term_codes(term, records), term_size(term, records.schema)
         case _:
             return condition(category, records).astype(np.int64), 2
 
 
-def _column_codes(name: str, records: Records) -> Integers:
-    column, domain = records.column(name), records.schema[name]
+def _term_codes(term: Term, records: Records) -> Integers:
+    column, domain = term_value(term, records), domain_of(term, records.schema)
     return column - domain.low if isinstance(domain, IntegerDomain) else column.astype(np.int64)
 
 
@@ -133,6 +140,19 @@ def _nearest(vectors: Floats, centres: tuple[Point, ...]) -> Integers:
         # The greatest number wins of those that were the nearest so far.
         np.maximum(number, nearer * small.type(candidate), out=number)
         np.minimum(least, distance, out=least)
+    return number.astype(np.int64)
+
+
+def _road(move: Road, records: Records) -> Integers:
+    costs = _stacked(move.own, records) * float(move.seen)
+    costs += np.array([[float(cost)] for cost in move.costs])
+    costs -= costs.min(axis=0)
+    weights = exponential(np.maximum(costs * -float(move.game.step), FAINTEST))
+    up_to = weights.cumsum(axis=0)  # road by road
+    drawn = evaluate(move.luck, records) * up_to[-1]
+    number = np.zeros(records.people, _small(len(weights)))
+    for reached in up_to[:-1]:
+        number += drawn >= reached
     return number.astype(np.int64)
 
 

@@ -11,6 +11,7 @@ With v a vector, t a target, f the forms of a ball or sphere, w a public point a
 | moments | 2 e(v); with a target, also e(v) + e(t) |
 | a margin <w, v> | the least log2 w + e(v), less 53 |
 | gradient | e(v) + e(slope): 0 for hinge, -128 beside an exponential (`losses`), for squared by margin and t |
+| a cost of roads | the least of log2 (seen e(own)) and log2 of what is public, less 108; times the step |
 | a squared distance | twice the least of e(v), where c is 0, and log2 c - 55 |
 
 Claim.  What `require_normal` accepts meets no subnormal number on any table of the schema.
@@ -36,6 +37,7 @@ from localdp.queries.expressions import (
     Gradient,
     Moments,
     Nearest,
+    Road,
     Scalar,
     Signed,
     Sphere,
@@ -52,6 +54,7 @@ from localdp.queries.smallness import (
     sum_exponent,
 )
 
+_DIGITS = 53  # of a double: a difference is a multiple of the last one
 _FLUSHED = math.log2(FLUSHED)
 _FAINT = FAINTEST / math.log(2) - 2  # of a slope with an exponential in it
 
@@ -80,6 +83,12 @@ class _Exponents:
                 entries = self.vector(vector)
                 offsets = (beside_exponent(value, entries) for centre in centres for value in centre)
                 normal(2 * min(offsets), "the square of a distance")
+
+            case Road(game, seen, _, own, luck):
+                normal(scalar_exponent(luck, self.schema) - _DIGITS, "luck")
+                least = min(scalar_exponent(one, self.schema) for one in own) if seen else math.inf
+                costs = min(beside_exponent(cost, least) for cost in category.costs)
+                normal(min(costs, least) - _DIGITS + exponent_of(game.step), "a cost of roads")
 
     def vector(self, vector: BallVector) -> float:
         match vector:

@@ -17,6 +17,7 @@ from localdp.queries.expressions import (
     Nearest,
     Parities,
     Point,
+    Road,
     Several,
     Signed,
     Sphere,
@@ -30,6 +31,7 @@ NAMES: dict[type[Several], str] = {
     Which: "which",
     Cells: "cells",
     Nearest: "nearest",
+    Road: "road",
     Ball: "ball",
     Sphere: "sphere",
     Signed: "signed",
@@ -54,6 +56,9 @@ def _arguments(expression: Several, text: Callable[[Expression], str]) -> str:
         case Parities(order, conditions, label):
             listed = ", ".join([str(order), *map(text, conditions)])
             return listed if label is None else f"{listed}; {text(label)}"
+        case Road(game, seen, loads, own, luck):
+            public = [*map(_point, (game.base, game.slope)), number_text(game.step), str(game.rounds)]
+            return f"{', '.join([*public, str(seen), _point(loads), *map(text, own)])}; {text(luck)}"
         case Signed(first, second) | At(first, second):
             return f"{text(first)}, {text(second)}"
         case Moments(vector, target):

@@ -1,6 +1,6 @@
 """Expressions with one of several values, or with several values, for each record.
 
-    Categorical ::=  Condition | Which | Cells | Nearest           a number below a static size
+    Categorical ::=  Condition | Which | Cells | Nearest | Road    a number below a static size
     Cube        ::=  Vector                                        components in [0, 1]
     BallVector  ::=  Ball | Sphere | Signed | Moments | Gradient | At     of Euclidean norm at most 1
     Parities                                                       the signs of many parities at once
@@ -25,19 +25,17 @@ that of Moments v t squared is (|v|**4 + t**2 |v|**2) / 2.  Checked in tests/uni
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from math import comb
 from typing import Literal, TypeAlias, get_args
 
-from localdp.queries.nodes import Node, bound, require, require_number
-from localdp.queries.scalars import Clip, Condition, Scalar, UnitDecisionList, require_conditions
+from localdp.queries.nodes import Node, Point, bound, require, require_number
+from localdp.queries.roads import Road
+from localdp.queries.scalars import Component, Condition, Scalar, require_conditions
 
 Loss: TypeAlias = Literal["logistic", "hinge", "squared", "madaboost"]
 LOSSES: tuple[Loss, ...] = get_args(Loss)
 MOST_CONDITIONS = 61  # of parities: with a label they are the bits of one signed word
 MOST_PARITIES = 1 << 22
-
-Point: TypeAlias = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +197,12 @@ class Parities(Node):
 
 
 COMPONENTS = "the components of a vector are conditions or clipped numbers"
-CATEGORIES = "a category is a column, a condition, which(...), cells(...) or nearest(...)"
+CATEGORIES = "a category is a column, a condition, which(...), cells(...), nearest(...) or road(...)"
 VECTORS = "takes a vector such as ball(...) or sphere(...)"
 FORMS = "the entries of a vector are numbers, linear forms, conditions or clipped numbers"
 TARGETS = "a label is a condition, a clipped number, or a linear form within -1 and 1"
 
-Component: TypeAlias = Condition | Clip | UnitDecisionList
-Categorical: TypeAlias = Condition | Which | Cells | Nearest
+Categorical: TypeAlias = Condition | Which | Cells | Nearest | Road
 BallVector: TypeAlias = Ball | Sphere | Signed | Moments | Gradient | At
 
 

@@ -1,10 +1,10 @@
 """The negative binomial law of a fractional exponent, exactly, at any scale.
 
-Definition.  NB(r, a): Pr[k] = binom(k + r - 1, k) (1 - a)^r a^k, with r = 1 / parts and a = exp(-rate).
-The sum of `parts` independent copies is geometric: Pr[k] = (1 - a) a^k.
+Definition.  NB(r, a): Pr[k] = binom(k + r - 1, k) (1 - a)^r a^k, with r = shape / parts and a = exp(-rate).
+The sum of independent copies whose exponents add up to 1 is geometric: Pr[k] = (1 - a) a^k.
 
 - Scales 1 / rate up to 128: one table of the cumulative sums of Pr[0] = exp(-mean), with
-  mean = -log(1 - a) / parts, and Pr[k] = Pr[k - 1] a (k - 1 + r) / k.
+  mean = -log(1 - a) r, and Pr[k] = Pr[k - 1] a (k - 1 + r) / k.
 - Larger scales: the compound form (Quenouille 1949).  NB is the sum of N logarithmic variables, N
   Poisson(mean), and the logarithmic law, proportional to a^k / k for k >= 1, is drawn by rejection from
   dyadic blocks: block i with weight a^(2^i), k uniform in 2^i .. 2^(i+1) - 1, accepted with probability
@@ -32,16 +32,18 @@ from localdp.randomness.source import Bits, Integers, RandomSource
 from localdp.randomness.uniform import below_each, require_count
 
 LARGEST_PARTS = 1 << 20
+LARGEST_EXPONENT = 64
 _GUARD_BITS = 96  # 40 of them for 1 - a at the largest scale, the rest for the sums.
 
 
-def _mean(rate: Fraction, parts: int, bits: int) -> tuple[int, int]:
-    """Enclosure of -log(1 - a) / parts, the mean of the Poisson number of terms."""
+def _mean(rate: Fraction, exponent: Fraction, bits: int) -> tuple[int, int]:
+    """Enclosure of -log(1 - a) r, the mean of the Poisson number of terms."""
     one = 1 << bits
     low, high = exp_enclosure(-rate, bits)
     _, high_log = log_enclosure(Fraction(one, one - high), bits)
     low_log, _ = log_enclosure(Fraction(one, one - low), bits)
-    return low_log // parts, -(-high_log // parts)
+    shape, parts = exponent.as_integer_ratio()
+    return low_log * shape // parts, -(-high_log * shape // parts)
 
 
 def _cumulative(lows: list[int], highs: list[int], precision: int, bits: int) -> Enclosures:
@@ -51,23 +53,24 @@ def _cumulative(lows: list[int], highs: list[int], precision: int, bits: int) ->
     return lower, [-(-min(one, high) >> shift) for high in accumulate(highs)]
 
 
-def _zero_probability(rate: Fraction, parts: int, precision: int) -> tuple[int, int]:
+def _zero_probability(rate: Fraction, exponent: Fraction, precision: int) -> tuple[int, int]:
     """Enclosure of (1 - a)^r = exp(-mean)."""
-    low_mean, high_mean = _mean(rate, parts, precision)
+    low_mean, high_mean = _mean(rate, exponent, precision)
     one = 1 << precision
     low, _ = exp_enclosure(-Fraction(high_mean, one), precision)
     _, high = exp_enclosure(-Fraction(low_mean, one), precision)
     return low, min(high, one)
 
 
-def _enclose_whole(rate: Fraction, parts: int, bits: int, size: int) -> Enclosures:
+def _enclose_whole(rate: Fraction, exponent: Fraction, bits: int, size: int) -> Enclosures:
     precision = bits + _GUARD_BITS + size.bit_length()
     low_base, high_base = exp_enclosure(-rate, precision)
-    low, high = _zero_probability(rate, parts, precision)
+    low, high = _zero_probability(rate, exponent, precision)
     lows, highs = [low], [high]
+    shape, parts = exponent.as_integer_ratio()
     for k in range(1, size):
         # (k - 1 + r) / k as a fraction of integers.
-        numerator, denominator = (k - 1) * parts + 1, (k * parts) << precision
+        numerator, denominator = (k - 1) * parts + shape, (k * parts) << precision
         low, high = (
             low * low_base * numerator // denominator,
             -(-high * high_base * numerator // denominator),
@@ -77,10 +80,10 @@ def _enclose_whole(rate: Fraction, parts: int, bits: int, size: int) -> Enclosur
     return _cumulative(lows, highs, precision, bits)
 
 
-def _enclose_poisson(rate: Fraction, parts: int, bits: int, size: int) -> Enclosures:
+def _enclose_poisson(rate: Fraction, exponent: Fraction, bits: int, size: int) -> Enclosures:
     precision = bits + _GUARD_BITS + size.bit_length()
-    low_mean, high_mean = _mean(rate, parts, precision)
-    low, high = _zero_probability(rate, parts, precision)
+    low_mean, high_mean = _mean(rate, exponent, precision)
+    low, high = _zero_probability(rate, exponent, precision)
     lows, highs = [low], [high]
     for n in range(1, size):
         low, high = low * low_mean // (n << precision), -(-high * high_mean // (n << precision))
@@ -109,13 +112,13 @@ def _enclose_blocks(rate: Fraction, bits: int, size: int) -> Enclosures:
 
 
 @lru_cache(maxsize=64)
-def _whole_table(rate: Fraction, parts: int) -> LazyInverseCdf:
-    return LazyInverseCdf(partial(_enclose_whole, rate, parts))
+def _whole_table(rate: Fraction, exponent: Fraction) -> LazyInverseCdf:
+    return LazyInverseCdf(partial(_enclose_whole, rate, exponent))
 
 
 @lru_cache(maxsize=64)
-def _poisson_table(rate: Fraction, parts: int) -> LazyInverseCdf:
-    return LazyInverseCdf(partial(_enclose_poisson, rate, parts))
+def _poisson_table(rate: Fraction, exponent: Fraction) -> LazyInverseCdf:
+    return LazyInverseCdf(partial(_enclose_poisson, rate, exponent))
 
 
 @lru_cache(maxsize=64)
@@ -145,26 +148,34 @@ def sample_logarithmic(rate: Fraction, source: RandomSource, count: int) -> Inte
 
 @dataclass(frozen=True, slots=True)
 class NegativeBinomial:
-    """Pr[k] = binom(k + r - 1, k) (1 - a)^r a^k, r = 1 / parts, a = exp(-rate)."""
+    """Pr[k] = binom(k + r - 1, k) (1 - a)^r a^k, r = shape / parts, a = exp(-rate)."""
 
     rate: Fraction
     parts: int
+    shape: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", checked_rate(self.rate))
         if not 1 <= self.parts <= LARGEST_PARTS:
             raise InvalidParameter(f"the number of parts lies between 1 and {LARGEST_PARTS}")
+        if not 1 <= self.shape <= LARGEST_EXPONENT * self.parts:
+            raise InvalidParameter(f"the exponent is positive, and at most {LARGEST_EXPONENT}")
+
+    @property
+    def exponent(self) -> Fraction:
+        """r."""
+        return Fraction(self.shape, self.parts)
 
     def sample(self, source: RandomSource, count: int) -> Integers:
         """Independent draws, exactly of the law."""
         if 1 / self.rate <= LARGEST_TABLE_SCALE:
-            return _whole_table(self.rate, self.parts).sample(source, count)
+            return _whole_table(self.rate, self.exponent).sample(source, count)
         require_count(count)
         return in_blocks(partial(self.sample_compound, source), count)
 
     def sample_compound(self, source: RandomSource, count: int) -> Integers:
         """The same law as a Poisson number of logarithmic terms, at any scale; for a block of draws."""
-        terms = _poisson_table(self.rate, self.parts).sample(source, count)
+        terms = _poisson_table(self.rate, self.exponent).sample(source, count)
         ends = np.cumsum(terms)
         values = sample_logarithmic(self.rate, source, int(terms.sum()))
         # Sums of 64-bit words wrap around, and so do their differences: a draw that fits is right.

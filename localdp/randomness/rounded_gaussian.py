@@ -1,6 +1,6 @@
 """The Gaussian law rounded to whole numbers, exactly.
 
-Definition.  Pr[n] = Phi((n + 1/2) / sigma) - Phi((n - 1/2) / sigma), with a whole variance sigma^2 from 2**8 to
+Definition.  Pr[n] = Phi((n + 1/2) / sigma) - Phi((n - 1/2) / sigma), with a whole variance sigma^2 from 1 to
 2**56: a continuous Gaussian X of that variance, rounded.
 
 Why rounded, and not the discrete Gaussian of Canonne, Kamath and Steinke (2020), Pr[n] ~ exp(-n^2 / (2 sigma^2))?
@@ -13,6 +13,8 @@ exp(-(2^b h)^2 / (2 sigma^2)) (a small table), y uniform, a uniform sign; accept
 y (2^{b+1} h + y) / (2 sigma^2).  That makes exp(-X^2 / (2 sigma^2)).  For gamma <= 1 the coin exp(-gamma) is von
 Neumann's (1951): count how often in a row a coin of gamma / 1, gamma / 2, gamma / 3, ... succeeds; accept if that is
 even.
+
+A variance below 2**8 is drawn on a finer grid: 2^g X, of 4^g times the variance, rounded to multiples of 2^g.
 
 A coin of gamma compares two uniform reals, v < gamma(y).  Both are known by integers at first, which nearly always
 decides; what remains, and the cells beyond 16 sigma where gamma > 1, is settled in Python integers with as many bits
@@ -36,7 +38,8 @@ from localdp.randomness.inverse_cdf import Enclosures, LazyInverseCdf, in_blocks
 from localdp.randomness.source import WORD_BITS, Bits, Integers, RandomSource
 from localdp.randomness.uniform import require_count
 
-SMALLEST_VARIANCE, LARGEST_VARIANCE = 1 << 8, 1 << 56
+SMALLEST_VARIANCE, LARGEST_VARIANCE = 1, 1 << 56
+_SMALLEST_DRAWN = 1 << 8  # smaller ones are drawn on a finer grid
 _CELLS_PER_SIGMA = 16
 _GUARD_BITS = 96
 _PRODUCT_BITS = 62  # so that products of fixed-point numbers fit a word
@@ -134,9 +137,22 @@ class RoundedGaussian:
             )
 
     @property
+    def grid_bits(self) -> int:
+        """g: the units of what is drawn are 2^-g."""
+        grid = 0
+        while self.variance << 2 * grid < _SMALLEST_DRAWN:
+            grid += 1
+        return grid
+
+    @property
+    def drawn_variance(self) -> int:
+        """In units of the finer grid."""
+        return self.variance << 2 * self.grid_bits
+
+    @property
     def fraction_bits(self) -> int:
         """How many bits of y after the point are drawn at first."""
-        return min(_MOST_FRACTION_BITS, (_PRODUCT_BITS - (2 * self.variance).bit_length()) // 2)
+        return min(_MOST_FRACTION_BITS, (_PRODUCT_BITS - (2 * self.drawn_variance).bit_length()) // 2)
 
     def sample(self, source: RandomSource, count: int) -> Integers:
         """Independent draws, exactly of the law."""
@@ -157,11 +173,12 @@ class RoundedGaussian:
         return drawn
 
     def _propose(self, source: RandomSource, count: int) -> tuple[Integers, Bits]:
-        cell_bits, fraction_bits = _cell_bits(self.variance), self.fraction_bits
-        cell = _cell_table(self.variance).sample(source, count)
+        cell_bits, fraction_bits = _cell_bits(self.drawn_variance), self.fraction_bits
+        cell = _cell_table(self.drawn_variance).sample(source, count)
         words = source.raw(np.uint64, count)
         low = (words & np.uint64((1 << cell_bits + fraction_bits) - 1)).astype(np.int64)
-        magnitude = (cell << cell_bits) + (low + (1 << fraction_bits - 1) >> fraction_bits)
+        below = self.grid_bits + fraction_bits
+        magnitude = (cell << cell_bits + fraction_bits) + low + (1 << below - 1) >> below
         value = np.where(words >> np.uint64(WORD_BITS - 1), magnitude, -magnitude)
         return value, self._accept(source, cell << cell_bits, low)
 
@@ -169,7 +186,8 @@ class RoundedGaussian:
         """One coin of exp(-gamma) for each proposal."""
         fraction_bits = self.fraction_bits
         accepted = np.zeros(len(low), np.bool_)
-        far = ((start >> _cell_bits(self.variance)) + 1) << 2 * _cell_bits(self.variance) > self.variance
+        cell_bits = _cell_bits(self.drawn_variance)
+        far = ((start >> cell_bits) + 1) << 2 * cell_bits > self.drawn_variance
         for place in np.flatnonzero(far):
             accepted[place] = self._careful(source, int(start[place]), int(low[place])).accepted()
         near = np.flatnonzero(~far)
@@ -178,7 +196,7 @@ class RoundedGaussian:
         most = ((low + 1) * (double_start + low + 1)).astype(np.uint64)
         trial = 1
         while near.size:
-            v = source.below(2 * self.variance << 2 * fraction_bits, near.size)
+            v = source.below(2 * self.drawn_variance << 2 * fraction_bits, near.size)
             reached = source.below(trial, near.size) == 0
             unsure = reached & (v >= least[near]) & (v < most[near])
             for place, known in zip(near[unsure], v[unsure], strict=True):
@@ -190,4 +208,4 @@ class RoundedGaussian:
         return accepted
 
     def _careful(self, source: RandomSource, start: int, low: int) -> Careful:
-        return Careful(source, start, low, self.fraction_bits, 2 * self.variance)
+        return Careful(source, start, low, self.fraction_bits, 2 * self.drawn_variance)

@@ -36,6 +36,12 @@ def split(values: NDArray[np.int64], servers: int, source: RandomSource) -> list
     return [*shares, last]
 
 
+def split_signed(values: NDArray[np.int64], servers: int, source: RandomSource) -> list[Elements]:
+    """The same for numbers of either sign."""
+    words = values.view(np.uint64)
+    return split(np.where(values < 0, words + np.uint64(PRIME), words).view(np.int64), servers, source)
+
+
 def combine(sums: Sequence[int]) -> int:
     """The integer that the servers' sums add up to, read as the representative of least absolute value."""
     return field.centred(sum(sums))

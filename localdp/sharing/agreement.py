@@ -25,6 +25,8 @@ from localdp.sharing.binding import Opening
 from localdp.sharing.blame import answer_of
 from localdp.sharing.blocks import POSITION_BYTES, Mask, Octets, Positions
 from localdp.sharing.collection import Collection
+from localdp.sharing.proof_record import ProofStep
+from localdp.sharing.proving_noise import run_proofs
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Holding, Job
 from localdp.sharing.tiers import sharing_of
@@ -161,3 +163,14 @@ def require_same_set(leader: ShareServer, helper: str, collection: bytes, theirs
     with answer_of(helper, leader.blame(collection)):
         if not sets or (own.reports, own.jobs) != (theirs.reports, theirs.jobs):
             raise ShareMismatch("it does not count the reports that all agreed on; nothing was released")
+
+
+def prove_together(
+    servers: Sequence[ShareServer], collection: bytes, accepted: bytes, signed: Sequence[bytes]
+) -> None:
+    """Have every server prove its noise to the others, where all are in this process."""
+
+    def ask(step: ProofStep, messages: Sequence[bytes]) -> list[bytes]:
+        return [server.prove_noise(collection, accepted, signed, step, messages) for server in servers]
+
+    run_proofs(len(servers), ask)

@@ -9,6 +9,7 @@ Checked in tests/unit/sharing/test_share_server.py and tests/fault/test_share_op
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +40,20 @@ class Checks:
 
     def begin(self, task: CollectionTask, positions: Positions) -> Checked:
         """Compute a block, and remember it."""
-        checked = Checked(positions, *task.checker.init(task.rows_of(positions)))
+        return self.note(task, self.work(task, positions)())
+
+    def work(self, task: CollectionTask, positions: Positions) -> Callable[[], Checked]:
+        """What there is to compute of a block, read now: another thread may do it."""
+        checker, rows = task.checker, task.rows_of(positions)
+        return lambda: Checked(positions, *checker.init(rows))
+
+    def knows(self, task: CollectionTask, positions: Positions) -> bool:
+        """Whether a block was computed, and is remembered."""
+        checked = self._checked.get(_name(task, positions))
+        return checked is not None and _same(checked.positions, positions)
+
+    def note(self, task: CollectionTask, checked: Checked) -> Checked:
+        """Remember a block that was computed."""
         self._remember(task, checked)
         return checked
 

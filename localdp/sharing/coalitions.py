@@ -77,7 +77,8 @@ def promise(plan: NoisePlan, servers: int) -> tuple[str, str]:
         )
     honest = servers - colluding
     who = "At least one share server" if honest == 1 else f"At least {honest} share servers"
+    proved = " Each has proved its noise to the others." if plan.is_proved else ""
     return (
         f"the analyst together with any {colluding} of the {servers} share servers",
-        f"{who} must be honest.",
+        f"{who} must be honest.{proved}",
     )

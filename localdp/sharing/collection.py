@@ -1,9 +1,10 @@
 """A collection: everything that parties and share servers must agree on, bound by one digest.
 
 The digest covers the query, the encoding, epsilon, the noise plan, the minimum batch, the tier, the servers in order, the
-parties, whether somebody carries their shares, and what binds the servers as they are now (`binding`): their keys, the
-commitment to the key that they verify with, and the end.  Coins, uploads and releases all carry it, and in the prio3 tier
-it is the context of every proof: who changes any of it makes the verification of every report fail.
+parties, whether somebody carries their shares, whether sums are released or one candidate is selected (`selection`), and
+what binds the servers as they are now (`binding`): their keys, the commitment to the key that they verify with, and the
+end.  Coins, uploads and releases all carry it, and in the prio3 tier it is the context of every proof: who changes any of
+it makes the verification of every report fail.
 
 A report is the answer of one person.  It is known by its position: the people of all parties, counted in the order of the
 collection.  So a report that comes twice, by whatever way, has the same position, and counting once is a bitmap.
@@ -18,6 +19,7 @@ Checked in tests/unit/sharing/test_collection.py.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import ceil
 from typing import Literal, TypeAlias, get_args
 
@@ -26,10 +28,14 @@ from localdp.errors import InvalidParameter
 from localdp.framing import digest
 from localdp.sharing.additive import FEWEST_SERVERS, MOST_SERVERS
 from localdp.sharing.binding import Binding
+from localdp.sharing.digit_coins import require_small
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.field import PRIME
 from localdp.sharing.noise_plans import NoisePlan, ServerNoise
 from localdp.sharing.prio3.fields import FIELD64, FIELD128, PrimeField
+from localdp.sharing.proved.shape import shape_for
+from localdp.sharing.selection import Selection
+from localdp.sharing.selection_law import SelectionLaw
 
 COLLECTION_ID_BYTES = 16
 LONGEST_NAME = 128
@@ -68,6 +74,8 @@ class Collection:
     binding: Binding  # the servers as they are now
     tier: Tier = "additive"
     relayed: bool = False  # whether somebody carries the shares, who can then put others in their place
+    selection: Selection | None = None  # which candidate is told, in the place of noisy sums
+    blocks: str = ""  # canonical text: who reports is blocks of people, and each party has so many of them
     digest: bytes = field(init=False, repr=False, compare=False)
     _ranges: dict[str, range] = field(init=False, repr=False, compare=False)  # each party's positions
 
@@ -86,7 +94,10 @@ class Collection:
         if len(self.binding.keys) != len(self.servers):
             raise InvalidParameter("a collection names the keys of all of its share servers")
         self._check_names()
-        self._check_room()
+        if self.selection is None:
+            self._check_room()
+        else:
+            self._check_selection(self.selection)
         object.__setattr__(self, "digest", self._digest())
         object.__setattr__(self, "_ranges", self._positions())
 
@@ -111,6 +122,37 @@ class Collection:
         """What each server adds to every entry before it releases."""
         return ServerNoise(self.plan, self.epsilon, self.encoding.sensitivity, len(self.servers))
 
+    @property
+    def purpose(self) -> str:
+        """What the answers are collected for, as it stands in ledgers."""
+        whose = f"blocks, {self.blocks}: " if self.blocks else ""
+        return whose + (
+            "collection of" if self.selection is None else f"selection, {self.selection.rule} of"
+        )
+
+    @property
+    def selection_law(self) -> SelectionLaw | None:
+        """What the servers draw together to select one candidate, if that is what they do."""
+        if self.selection is None:
+            return None
+        return SelectionLaw.of(self.epsilon, self.selection.sensitivity(self.encoding))
+
+    @property
+    def delta(self) -> Fraction:
+        """With which probability, at most, epsilon does not hold."""
+        if self.selection is None:
+            return self.noise.delta(self.encoding.length)
+        law = self.selection_law
+        assert law is not None
+        return law.delta(self.selection.candidates)
+
+    @property
+    def published_elements(self) -> int:
+        """How many field elements a server publishes: its sums, two components of each, or an index."""
+        if self.selection is not None:
+            return 1
+        return (1 + self.plan.is_joint) * self.encoding.length
+
     def positions_of(self, party: str) -> range:
         """The positions of a party's reports; raises for a party that was not invited."""
         if party not in self._ranges:
@@ -120,6 +162,11 @@ class Collection:
     def people_of(self, party: str) -> int:
         """How many people a party speaks for; raises for a party that was not invited."""
         return len(self.positions_of(party))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many reports each party makes, in order."""
+        return tuple(party.people for party in self.parties)
 
     def number_of(self, server: str) -> int:
         """Which of the servers this is; raises for a server that is none of them."""
@@ -159,6 +206,8 @@ class Collection:
             self.tier.encode(),
             self.binding.digest,
             *([b"relayed"] if self.relayed else []),
+            *([self.selection.digest] if self.selection is not None else []),
+            *([digest(b"blocks", self.blocks.encode())] if self.blocks else []),
         )
 
     def _check_names(self) -> None:
@@ -166,11 +215,25 @@ class Collection:
             if len(set(names)) != len(names) or not all(0 < len(name) <= LONGEST_NAME for name in names):
                 raise InvalidParameter(f"names are different and have 1 to {LONGEST_NAME} characters")
 
-    def _check_room(self) -> None:
+    def _check_selection(self, selection: Selection) -> None:
+        self._check_people()
+        if not self.plan.is_joint:
+            raise InvalidParameter(
+                "a selection on shares is made by three servers, with the noise plan joint"
+            )
+        selection.require_fitting(self.encoding, self.people)
+        require_small(self.delta)
+
+    def _check_people(self) -> None:
         if any(party.people < 0 for party in self.parties) or self.people > MOST_PEOPLE:
             raise InvalidParameter(f"a collection is about at most {MOST_PEOPLE} people")
+
+    def _check_room(self) -> None:
+        self._check_people()
         encoding, servers = self.encoding, len(self.servers)
         self.noise.require_drawable(encoding.length)
+        if self.plan.is_proved:
+            shape_for(self.noise.coin_law, self.field, encoding.length)
         noise = servers * _TAIL_NATS * ceil(encoding.sensitivity / self.epsilon.exact)
         if (
             self.people * encoding.bound + noise >= PRIME >> 1

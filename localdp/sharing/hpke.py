@@ -14,19 +14,30 @@ tests/unit/sharing/test_hpke.py.
 from __future__ import annotations
 
 import hmac
+from functools import lru_cache
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from localdp.errors import InvalidParameter
+
 _KEM = b"KEM" + bytes([0, 0x20])  # DHKEM(X25519, HKDF-SHA256)
 _SUITE = b"HPKE" + bytes([0, 0x20, 0, 1, 0, 1])  # with HKDF-SHA256 and AES-128-GCM
 _BASE_MODE = b"\x00"
-_PUBLIC_BYTES, _SECRET_BYTES, _KEY_BYTES, _NONCE_BYTES = 32, 32, 16, 12
+PUBLIC_BYTES = 32
+OVERHEAD_BYTES = PUBLIC_BYTES + 16  # of what is sealed, over the data
+_SECRET_BYTES, _KEY_BYTES, _NONCE_BYTES = 32, 16, 12
 
 
-def seal(receiver: X25519PublicKey, data: bytes, info: bytes) -> bytes:
-    """Data that only the receiver can open, and only under the same info."""
-    fresh = X25519PrivateKey.generate()
+def seal(
+    receiver: X25519PublicKey, data: bytes, info: bytes, fresh: X25519PrivateKey | None = None
+) -> bytes:
+    """Data that only the receiver can open, and only under the same info.
+
+    A `fresh` key that is given must never have sealed other data: it is for whoever has to seal the same data to the
+    same bytes.
+    """
+    fresh = fresh or X25519PrivateKey.generate()
     public = fresh.public_key().public_bytes_raw()
     key, nonce = key_schedule(_shared(fresh.exchange(receiver), public, receiver), info)
     return public + AESGCM(key).encrypt(nonce, data, None)
@@ -34,7 +45,7 @@ def seal(receiver: X25519PublicKey, data: bytes, info: bytes) -> bytes:
 
 def opened(receiver: X25519PrivateKey, sealed: bytes, info: bytes) -> bytes:
     """The data again; raises InvalidTag, or ValueError where there is no public key, for whatever was not sealed so."""
-    public, rest = sealed[:_PUBLIC_BYTES], sealed[_PUBLIC_BYTES:]
+    public, rest = sealed[:PUBLIC_BYTES], sealed[PUBLIC_BYTES:]
     secret = receiver.exchange(X25519PublicKey.from_public_bytes(public))  # refuses points of small order
     key, nonce = key_schedule(_shared(secret, public, receiver.public_key()), info)
     return AESGCM(key).decrypt(nonce, rest, None)
@@ -42,13 +53,29 @@ def opened(receiver: X25519PrivateKey, sealed: bytes, info: bytes) -> bytes:
 
 def key_schedule(shared: bytes, info: bytes) -> tuple[bytes, bytes]:
     """The key and the nonce of the first message."""
-    no_identity = _extract(_SUITE, b"", b"psk_id_hash", b"")
-    context = _BASE_MODE + no_identity + _extract(_SUITE, b"", b"info_hash", info)
+    context = _context(info)
     secret = _extract(_SUITE, shared, b"secret", b"")
     return (
         _expand(_SUITE, secret, b"key", context, _KEY_BYTES),
         _expand(_SUITE, secret, b"base_nonce", context, _NONCE_BYTES),
     )
+
+
+def require_public(key: bytes) -> None:
+    """Refuse what nothing can be sealed to: a point of small order."""
+    try:
+        X25519PrivateKey.from_private_bytes(bytes(_SECRET_BYTES)).exchange(
+            X25519PublicKey.from_public_bytes(key)
+        )
+    except ValueError:
+        raise InvalidParameter("this is no key that messages can be sealed to") from None
+
+
+@lru_cache(maxsize=16)
+def _context(info: bytes) -> bytes:
+    """The same for all messages of one info."""
+    no_identity = _extract(_SUITE, b"", b"psk_id_hash", b"")
+    return _BASE_MODE + no_identity + _extract(_SUITE, b"", b"info_hash", info)
 
 
 def _shared(secret: bytes, fresh: bytes, receiver: X25519PublicKey) -> bytes:

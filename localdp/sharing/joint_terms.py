@@ -6,26 +6,30 @@ An attempt may break off anywhere and is made again; so it is a function of thin
     key         the server's, from the collection's secret; the server before it is told, and keeps it
     commitment  to the server's sums: other reports in the same places have another noise
     identity    of collection, agreed reports and all commitments: a server takes part under one for each collection, ever
+    inputs      of each server a digest of what it entered, which nobody could otherwise tell from something else
 
 The noise follows from keys and identity, hence every attempt that comes to its end has the same noisy sums.
 
-    kept               when
-    identity, key      before the first message that depends on them
-    tag, noisy sums    when everything is verified; others may be told only then, and release when all have said so
+    kept                     when
+    identity, key, inputs    before the first message that depends on the noise
+    tag, noisy sums          when everything is verified; others may be told only then, and release when all have said so
 
-Checked in tests/unit/computing/test_joint_release.py.
+Checked in tests/unit/computing/test_joint_release.py and tests/fault/test_changed_inputs.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 
-from localdp.errors import ShareMismatch
+from localdp.errors import ComputationAborted, ShareMismatch
 from localdp.framing import DIGEST_BYTES
 from localdp.randomness.keys import KEY_BYTES, derive_key
 from localdp.sharing.collection import Collection
 from localdp.sharing.storage import Published
+
+_INPUTS_BYTES = 3 * DIGEST_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +38,35 @@ class JointRecord:
 
     identity: bytes = b""
     key: bytes = field(default=b"", repr=False)  # of the next server
+    inputs: bytes = b""  # digests of what servers 0, 1 and 2 entered
     tag: bytes = b""  # of the attempt that was verified
     sums: bytes = field(default=b"", repr=False)  # this server's two components of every noisy sum
 
     def packed(self) -> bytes:
         """As bytes, which nobody else may read."""
-        return self.identity + self.key + self.tag + self.sums
+        return self.identity + self.key + self.inputs + self.tag + self.sums
 
     @classmethod
     def unpacked(cls, data: bytes) -> JointRecord:
         """From its bytes."""
-        ends = DIGEST_BYTES, DIGEST_BYTES + KEY_BYTES, 2 * DIGEST_BYTES + KEY_BYTES
-        return cls(data[: ends[0]], data[ends[0] : ends[1]], data[ends[1] : ends[2]], data[ends[2] :])
+        ends = [0, *accumulate((DIGEST_BYTES, KEY_BYTES, _INPUTS_BYTES, DIGEST_BYTES)), len(data)]
+        return cls(*(data[start:end] for start, end in pairwise(ends)))
 
     def begun(self, identity: bytes, key: bytes) -> JointRecord:
         """With what an attempt begins; refused where another one began otherwise."""
         if self.identity and (self.identity, self.key) != (identity, key):
             raise ShareMismatch("the servers drew joint noise for this collection otherwise before")
         return replace(self, identity=identity, key=key)
+
+    def entered(self, inputs: Sequence[bytes]) -> JointRecord:
+        """With what each server entered; refused where one entered something else before."""
+        before = [
+            self.inputs[start : start + DIGEST_BYTES] for start in range(0, len(self.inputs), DIGEST_BYTES)
+        ]
+        changed = tuple(server for server, known in enumerate(before) if known != inputs[server])
+        if changed:
+            raise ComputationAborted.by("another input than in the first attempt", changed)
+        return replace(self, inputs=b"".join(inputs))
 
     @property
     def published(self) -> Published:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from localdp.errors import CollectionClosed, InvalidParameter, PolicyRefused, UnknownCollection
 from localdp.randomness.keys import derive_key
 from localdp.sharing.binding import Opening, commitment_to
-from localdp.sharing.checks import Checks
+from localdp.sharing.checks import Checked, Checks
 from localdp.sharing.collection import Collection
+from localdp.sharing.proof_record import NoiseSeeds
 from localdp.sharing.sealing import SealingKey
 from localdp.sharing.server_policy import ServerPolicy
 from localdp.sharing.signatures import WitnessKey
@@ -162,6 +163,11 @@ class ServerMemory:
         """What all collections in progress take."""
         return sum(task.bytes_held for task in self._tasks.values())
 
+    def note_check(self, collection: bytes, checked: Checked) -> None:
+        """Remember what another thread computed about a block, if the collection is still in progress."""
+        if collection in self._tasks:
+            self._checks.note(self._tasks[collection], checked)
+
     def in_progress(self, collection: bytes) -> bool:
         """Whether a collection is open and was not released."""
         return collection in self._tasks
@@ -181,7 +187,8 @@ class ServerMemory:
         if task.opening is None:
             secret = self._vault.secret(collection)
             assert secret is not None  # or there were no task
-            task.opening = self._witness.opening(collection, secret)
+            shown = NoiseSeeds.of(secret).key if task.collection.plan.is_proved else secret
+            task.opening = self._witness.opening(collection, shown)
         return task.opening
 
     def _key_of(self, collection: Collection) -> tuple[SealingKey, bytes]:

@@ -12,13 +12,15 @@ shape 1 is the discrete Laplace law; so these plans are no more than the shape o
   variance is m / (m - t) times the central one.  `divided` is divided(0): exactly the central law, which holds
   against those who know no server's noise, the collector and outsiders.
 
+- proved: as each-server, and every server proves to the others that its noise came from coins that it could not choose
+  alone (`proving_noise`).  The law of its coins is cut off and rounded, as with `joint`.
 - joint: three servers draw one noise of shape 1 in shares (`localdp.computing`), and none of them knows it.  The variance
   is the central one; two servers together know the noise.  Its law is cut off and rounded, which costs a delta below
   2^-40 (`digit_coins.py`).
 
 Claim.  The released sums are epsilon-private against the collector together with any t servers (m - 1 for
-each-server, 1 for joint, with its delta).  What larger coalitions learn is in `coalitions.py`.  The text of a plan is what
-users, the wire and digests know it by.
+each-server and proved, 1 for joint, the last two with a delta).  What larger coalitions learn is in `coalitions.py`.  The
+text of a plan is what users, the wire and digests know it by.
 Checked in tests/unit/sharing/test_noise_plans.py and tests/statistical/test_shared_noise.py.
 """
 
@@ -27,7 +29,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, cast, get_args
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
@@ -38,12 +40,13 @@ from localdp.sharing.additive import MOST_SERVERS
 from localdp.sharing.digit_coins import LaplaceCoins, require_small
 from localdp.sharing.summed_noise import SummedNoise
 
-PlanKind: TypeAlias = Literal["each-server", "divided", "joint"]
+PlanKind: TypeAlias = Literal["each-server", "divided", "joint", "proved"]
 Law: TypeAlias = DiscreteLaplace | PolyaDifference
 
 JOINT_SERVERS = 3
 
-_TEXT = re.compile(r"(each-server)|(joint)|divided(?:\(([1-9][0-9]{0,2})\))?", re.ASCII)
+_TEXT = re.compile(r"(each-server|joint|proved)|divided(?:\(([1-9][0-9]{0,2})\))?", re.ASCII)
+PLAN_TEXTS = "each-server, divided, divided(t), joint or proved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,11 @@ class NoisePlan:
     EACH_SERVER: ClassVar[NoisePlan]
     DIVIDED: ClassVar[NoisePlan]
     JOINT: ClassVar[NoisePlan]
+    PROVED: ClassVar[NoisePlan]
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(PlanKind):
-            raise InvalidParameter("a noise plan is each-server, divided, divided(t) or joint")
+            raise InvalidParameter(f"a noise plan is {PLAN_TEXTS}")
         if not 0 <= self.tolerated < MOST_SERVERS or (self.kind != "divided" and self.tolerated):
             raise InvalidParameter(
                 f"a divided plan, and no other, tolerates 0 to {MOST_SERVERS - 1} servers"
@@ -81,19 +85,27 @@ class NoisePlan:
         return cls("joint")
 
     @classmethod
+    def proved(cls) -> NoisePlan:
+        """Every server adds the full noise, and proves to the others that it did."""
+        return cls("proved")
+
+    @classmethod
     def parse(cls, text: str) -> NoisePlan:
-        """The plan of this text: each-server, divided, divided(t) or joint."""
+        """The plan of this text."""
         match = _TEXT.fullmatch(text)
         if match is None:
-            raise InvalidParameter("a noise plan is written each-server, divided, divided(t) or joint")
-        return (
-            cls.each_server() if match[1] else cls.joint() if match[2] else cls.divided(int(match[3] or 0))
-        )
+            raise InvalidParameter(f"a noise plan is written {PLAN_TEXTS}")
+        return cls(cast("PlanKind", match[1])) if match[1] else cls.divided(int(match[2] or 0))
 
     @property
     def is_joint(self) -> bool:
         """Whether no server draws noise alone."""
         return self.kind == "joint"
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether each server proves its noise."""
+        return self.kind == "proved"
 
     @property
     def value(self) -> str:
@@ -106,7 +118,7 @@ class NoisePlan:
             raise InvalidParameter(
                 "joint noise is drawn by three share servers together: no server has its own"
             )
-        return Fraction(1, 1 if self.kind == "each-server" else servers - self.tolerated)
+        return Fraction(1, servers - self.tolerated if self.kind == "divided" else 1)
 
     def hidden_shape(self, servers: int, colluding: int) -> Fraction:
         """The shape of the noise that so many colluding servers do not know."""
@@ -116,7 +128,7 @@ class NoisePlan:
 
     def withstands(self, servers: int) -> int:
         """How many servers may collude with the collector at no loss."""
-        return {"each-server": servers - 1, "divided": self.tolerated, "joint": 1}[self.kind]
+        return {"divided": self.tolerated, "joint": 1}.get(self.kind, servers - 1)
 
     def require(self, servers: int) -> None:
         """Refuse a number of servers that the plan is not for."""
@@ -128,6 +140,11 @@ class NoisePlan:
                 " or take the noise plan each-server"
             )
 
+        if self.is_proved and servers < 2:
+            raise InvalidParameter(
+                "noise is proved to other share servers, and there is one: start two or more"
+            )
+
     def __str__(self) -> str:
         return self.value
 
@@ -135,6 +152,7 @@ class NoisePlan:
 NoisePlan.EACH_SERVER = NoisePlan.each_server()
 NoisePlan.DIVIDED = NoisePlan.divided()
 NoisePlan.JOINT = NoisePlan.joint()
+NoisePlan.PROVED = NoisePlan.proved()
 PLANS = (NoisePlan.EACH_SERVER, NoisePlan.DIVIDED)  # those that fit any number of servers
 
 
@@ -159,7 +177,11 @@ class ServerNoise:
 
     @property
     def law(self) -> Law:
-        """What each server adds to each of its sums."""
+        """What each server adds to each of its sums, where it draws alone."""
+        if self.plan.is_proved:
+            raise InvalidParameter(
+                "noise is proved by share servers to each other: without them take the noise plan each-server"
+            )
         shape = self.plan.server_shape(self.servers)
         return (
             DiscreteLaplace(self.parameter)
@@ -185,20 +207,20 @@ class ServerNoise:
         return self.total.variance()
 
     @property
-    def joint_law(self) -> LaplaceCoins:
-        """What the servers draw together on each sum, under the plan `joint`."""
+    def coin_law(self) -> LaplaceCoins:
+        """What is drawn on each sum by coins with public thresholds, under the plans `joint` and `proved`."""
         return LaplaceCoins.of(self.epsilon, self.sensitivity)
 
     def delta(self, length: int) -> Fraction:
         """With which probability, at most, epsilon does not hold for a release of so many sums."""
-        return self.joint_law.delta(length) if self.plan.is_joint else Fraction(0)
+        return self.coin_law.delta(length) if self.plan.is_joint or self.plan.is_proved else Fraction(0)
 
     def require_drawable(self, length: int) -> None:
         """Refuse noise that could not be drawn, or not with a delta below 2^-40."""
-        if not self.plan.is_joint:
-            assert self.law  # which refuses what it could not draw
-        else:
+        if self.plan.is_joint or self.plan.is_proved:
             require_small(self.delta(length))
+        else:
+            assert self.law  # which refuses what it could not draw
 
     def draw(self, source: RandomSource, length: int) -> Integers:
         """One server's noises, one for each of `length` sums, independently."""

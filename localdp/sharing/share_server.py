@@ -28,7 +28,7 @@ tests/fault/test_share_operations.py, and over gRPC in tests/fault/test_share_se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -40,8 +40,11 @@ from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.binding import Opening, commitment_to
 from localdp.sharing.blame import Blame, answer_of
 from localdp.sharing.blocks import Mask, Octets, Positions
+from localdp.sharing.checks import Checked
 from localdp.sharing.joint_terms import JointRecord, JointTerms
 from localdp.sharing.memory import verify_key_of
+from localdp.sharing.proof_record import ProofRecord, ProofStep
+from localdp.sharing.proving_noise import NoisePart
 from localdp.sharing.receiving import ReceivingServer
 from localdp.sharing.signatures import require_openings, require_sealed
 from localdp.sharing.storage import Holding, Job, Published, Release
@@ -80,6 +83,16 @@ class ShareServer(ReceivingServer):
             return held, self._checks.recall(task, positions).verifiers
         verifiers = np.full((len(positions), task.sharing.verifier_bytes), _REFUSED_ROW, np.uint8)
         return held, verifiers  # the leader asks again about those that all have
+
+    def checking(
+        self, collection: bytes, verify_key: bytes, positions: Positions
+    ) -> Callable[[], Checked] | None:
+        """What `check` would compute, for another thread to do beforehand; None: nothing, or not all are here."""
+        task = self._undecided(collection)
+        self._agree_on_key(task, verify_key)
+        if not len(positions) or not task.held(positions).all() or self._checks.knows(task, positions):
+            return None
+        return self._checks.work(task, positions)
 
     def note_checked(
         self, collection: bytes, positions: Positions, checked: Sequence[tuple[Mask, Octets]]
@@ -187,6 +200,8 @@ class ShareServer(ReceivingServer):
         self.require_enough(collection)
         counted = task.holding()
         accepted = digest(b"agreed reports", counted.accepted, together)
+        if task.collection.plan.is_proved:
+            self._keep_proofs(task, ProofRecord(tuple(opening.secret for opening in openings)))
         holding = replace(counted, accepted=accepted, sealed=True)
         if expected is not None and holding != expected:
             raise ShareMismatch("the servers do not count the same reports")
@@ -240,7 +255,10 @@ class ShareServer(ReceivingServer):
         joint: Published | None = None,
     ) -> Release:
         sealed, collection = self._require_final(task, accepted, signed), task.collection
-        published = joint if collection.plan.is_joint else Published(self._noisy_sums(task))
+        if collection.plan.is_proved:
+            published: Published | None = self._part(task, accepted).published
+        else:
+            published = joint if collection.plan.is_joint else Published(self._noisy_sums(task))
         if published is None:
             raise ShareMismatch("joint noise is drawn with the other servers before anything is released")
         size = len(collection.field.pack([0]))
@@ -261,6 +279,45 @@ class ShareServer(ReceivingServer):
         if signed[task.server] != self.holding(collection.digest).signature:
             raise ShareMismatch("this share server has signed for another set of reports")
         return task.sealed
+
+    def prove_noise(
+        self,
+        collection: bytes,
+        accepted: bytes,
+        signed: Sequence[bytes],
+        step: ProofStep,
+        messages: Sequence[bytes],
+    ) -> bytes:
+        """What this server says at a step of proving its noise, where the plan is that (`proving_noise`); nothing once it
+        has released.  Refused like a release."""
+        if self._storage.released(collection) is not None:
+            return b""
+        task = self._task(collection)
+        self._require_final(task, accepted, signed)
+        return self._part(task, accepted).told(step, messages)
+
+    def _part(self, task: CollectionTask, accepted: bytes) -> NoisePart:
+        if not task.collection.plan.is_proved:
+            raise InvalidParameter("noise is proved in a collection whose noise plan is proved")
+        if task.proving is None:
+            secret = self._vault.secret(task.collection.digest)
+            assert secret is not None
+            task.proving = NoisePart(
+                task.collection,
+                task.server,
+                accepted,
+                secret,
+                task.sums,
+                self._witness,
+                task.proofs,
+                lambda record: self._keep_proofs(task, record),
+                task.blame,
+            )
+        return task.proving
+
+    def _keep_proofs(self, task: CollectionTask, record: ProofRecord) -> None:
+        self._storage.keep_joint(task.collection.digest, record.packed())
+        task.proofs = record
 
     def joint_terms(self, collection: bytes, accepted: bytes, signed: Sequence[bytes]) -> JointTerms:
         """What this server brings to joint noise on the sums of exactly the agreed reports; refused like a release."""

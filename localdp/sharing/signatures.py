@@ -2,6 +2,7 @@
 
     opening   "this is the commitment to my secret of this collection": a server that opened it a second time has another
     sealed    "this set of reports, with these openings, is on my record, and no other ever will be"
+    said      "this is what I say at this step of proving my noise" (`proving_noise`)
 
 A server releases with the `sealed` of all servers in its hand, each about its own opening.  So a second release, of another
 set or under another secret, needs that it was put back itself, state and secrets, and that every other server lies or was
@@ -22,6 +23,8 @@ from localdp.errors import ShareMismatch
 from localdp.framing import digest, framed
 from localdp.sharing.binding import Binding, Opening
 
+SIGNATURE_BYTES = 64
+
 
 @dataclass(frozen=True, slots=True)
 class WitnessKey:
@@ -38,12 +41,21 @@ class WitnessKey:
 
     def opening(self, collection: bytes, secret: bytes) -> Opening:
         """That a collection was opened with a secret."""
-        commitment = digest(b"localdp collection secret v1", secret)
+        commitment = commitment_of(secret)
         return Opening(commitment, self._private.sign(_opening(collection, commitment)))
 
     def sealed(self, collection: bytes, accepted: bytes) -> bytes:
         """That a set of reports is on record."""
         return self._private.sign(_sealed(collection, accepted))
+
+    def said(self, collection: bytes, accepted: bytes, step: bytes, said: bytes) -> bytes:
+        """That this is what the server says at a step of its proof of noise."""
+        return self._private.sign(_said(collection, accepted, step, said))
+
+
+def commitment_of(secret: bytes) -> bytes:
+    """What an opening says of a secret."""
+    return digest(b"localdp collection secret v1", secret)
 
 
 def require_openings(
@@ -81,6 +93,26 @@ def require_sealed(
     for number, (server, signature) in enumerate(zip(servers, signed, strict=True)):
         if number != own and not _is_signed(binding.witnesses[number], signature, message):
             raise ShareMismatch(f"there is no signature of share server {server} for this set of reports")
+
+
+def require_said(
+    server: str,
+    witness: bytes,
+    collection: bytes,
+    accepted: bytes,
+    step: bytes,
+    said: bytes,
+    signature: bytes,
+) -> None:
+    """Refuse what a server did not say about its noise."""
+    if not _is_signed(witness, signature, _said(collection, accepted, step, said)):
+        raise ShareMismatch(
+            f"there is nothing about its noise that share server {server} signed at this step"
+        )
+
+
+def _said(collection: bytes, accepted: bytes, step: bytes, said: bytes) -> bytes:
+    return framed([b"localdp noise v1", collection, accepted, step, digest(said)])
 
 
 def _opening(collection: bytes, commitment: bytes) -> bytes:

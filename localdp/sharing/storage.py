@@ -68,8 +68,11 @@ class Holding:
 class Published(NamedTuple):
     """What a server gives to the collector."""
 
-    noisy_sums: bytes  # one little-endian field element for each entry; with joint noise two
-    attempt: bytes = b""  # with joint noise: its tag
+    # One little-endian field element for each entry; with joint noise two; of a selection one in all, the index.
+    noisy_sums: bytes
+    attempt: bytes = (
+        b""  # with joint noise: its tag; with proved noise: a digest for each server, of what it proved
+    )
 
 
 @dataclass(frozen=True, slots=True)

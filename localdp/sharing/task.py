@@ -23,6 +23,8 @@ from localdp.sharing.blame import Blame
 from localdp.sharing.blocks import Mask, Positions, Rows, ShareBlock, is_run, joined, positions_in, run_of
 from localdp.sharing.collection import Collection
 from localdp.sharing.joint_terms import JointRecord
+from localdp.sharing.proof_record import ProofRecord
+from localdp.sharing.proving_noise import NoisePart
 from localdp.sharing.storage import Holding, Job, KeptCollection, ShareStorage, Upload
 from localdp.sharing.tiers import Checker, sharing_of
 
@@ -44,7 +46,10 @@ class CollectionTask:
         self.sums = list(kept.sums) or [0] * kept.collection.encoding.length
         self.jobs: list[Job] = []
         self.sealed = kept.sealed
-        self.joint = JointRecord.unpacked(kept.joint)
+        proved = kept.collection.plan.is_proved
+        self.joint = JointRecord.unpacked(b"" if proved else kept.joint)
+        self.proofs = ProofRecord.unpacked(kept.joint if proved else b"")
+        self.proving: NoisePart | None = None  # from the first step on
         self.opening: Opening | None = None  # signed when it is first asked for
         self.blame = Blame(kept.collection.people, proved=kept.collection.tier != "additive")
         self._storage = storage
@@ -155,8 +160,9 @@ class CollectionTask:
 
     @property
     def bytes_held(self) -> int:
-        """What the collection takes: its description, and uploads, each whole until all of it is decided."""
-        return self._described_bytes + self._row_bytes * self._rows_held
+        """What the collection takes: its description, uploads, each whole until all of it is decided, and a proof."""
+        proof = 0 if self.proving is None else self.proving.bytes_held
+        return self._described_bytes + self._row_bytes * self._rows_held + proof
 
     def vote(self, positions: Positions, accepted: Mask) -> None:
         """A vote is on record."""

@@ -30,13 +30,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from localdp.cohorts import Asked, Cohort, Listed, Split
 from localdp.errors import RequestExpired
 from localdp.party.epoch import Epoch
+from localdp.party.flooded_party import Flooding
 from localdp.party.party import Draw, Shares
 from localdp.randomizers.definition import LocalRandomizer, Values
 from localdp.sharing.blocks import ShareBlock
+from localdp.sharing.flooded_batch import FloodedBatch
 from parties.agent.pieces import Codec, Pieces, lay_out
 from parties.durable import add_column, open_synced, storage_errors, transaction
 
@@ -141,6 +144,10 @@ class KeptAnswers:
         """The shares of people who were charged, from the inputs of the first time."""
         return charged.made(part, self._kept(charged, charged.inputs, part, _INPUTS, caller))
 
+    def flooded(self, charged: Flooding, cohort: Cohort, caller: str) -> FloodedBatch:
+        """The messages of a part of a flooded round, from the inputs of the first time."""
+        return charged.made(cohort, self._kept(charged, charged.inputs, cohort, _INPUTS, caller))
+
     def deliver(self, name: bytes, cohort: Cohort, servers: Sequence[str]) -> None:
         """These share servers have acknowledged the shares of a cohort: they are not sent to them again."""
         rows = [(name, *_columns(cohort), server) for server in servers]
@@ -183,6 +190,16 @@ class KeptAnswers:
                 raise RequestExpired(_GONE)  # they were charged, and nobody waited for their reports
             return b"" if found is None else codec.write(found)
 
+    def standing(self, name: bytes) -> tuple[int, int]:
+        """The epoch of an answer, and until when it is kept, in seconds since 1970: both were fixed when it was begun."""
+        with storage_errors("the kept answers"):
+            found = self._file.execute(
+                "SELECT epoch, until FROM answers WHERE name = ?", (name,)
+            ).fetchone()
+        if found is None:
+            raise RequestExpired(_GONE)
+        return int(found[0]), int(found[1])
+
     def require_there(self, name: bytes, epoch: int) -> None:
         """Refuse a request whose answers are gone or of another epoch, before anybody is charged under its name."""
         with storage_errors("the kept answers"), transaction(self._file):
@@ -213,7 +230,7 @@ class KeptAnswers:
         self._file.execute("DELETE FROM epochs WHERE number >= ?", (epoch.number,))
         self._file.execute("INSERT INTO epochs VALUES (?, ?)", (epoch.number, epoch.identifier))
 
-    def _begin(self, charged: Draw | Shares, caller: str) -> None:
+    def _begin(self, charged: Draw | Shares | Flooding, caller: str) -> None:
         """Know the answer by its name, until a time that is fixed now; refuse one that is gone."""
         self._drop_old()
         until = int(self._clock()) + self.keeping.seconds
@@ -237,26 +254,32 @@ class KeptAnswers:
 
     def _kept(
         self,
-        charged: Draw | Shares,
+        charged: Draw | Shares | Flooding,
         made: Callable[[Asked], Values],
         part: Cohort,
         codec: Codec,
         caller: str,
     ) -> Values:
-        """What is kept of a part's people; of those of whom nothing is, it is made now."""
-        name = charged.name
-        with storage_errors("the kept answers"), transaction(self._file):
-            self._begin(charged, caller)
-            found, known = self._pieces.found(name, part, codec)
-            if found is not None and known.all():
-                return found
+        """What is kept of a part's people; of those of whom nothing is, it is made now.
+
+        It is made while the file is free for other processes.  Of whom one of them kept something meanwhile, that counts.
+        """
+        made_of: tuple[Asked, Values] | None = None
+        while True:
+            with storage_errors("the kept answers"), transaction(self._file):
+                self._begin(charged, caller)
+                found, known = self._pieces.found(charged.name, part, codec)
+                if found is not None and known.all():
+                    return found
+                if made_of is not None and _are(made_of[0], part, known, found is None):
+                    self._keep(charged.name, *made_of, codec, caller)
+                    break
             some = part if found is None else Listed(part.indices()[~known])
-            fresh = made(some)
-            self._keep(name, some, fresh, codec, caller)
-            if found is None:
-                return fresh
-            found[~known] = fresh
-            return found
+            made_of = some, made(some)
+        if found is None:
+            return made_of[1]
+        found[~known] = made_of[1]
+        return found
 
     def _keep(self, name: bytes, people: Asked, values: Values, codec: Codec, caller: str) -> None:
         """Keep what was made of some people, and make room for it."""
@@ -304,6 +327,13 @@ class KeptAnswers:
     def _forget(self, name: bytes) -> None:
         for table in ("answers", "callers", "delivered", "dropped"):
             self._file.execute(f"DELETE FROM {table} WHERE name = ?", (name,))  # noqa: S608
+
+
+def _are(people: Asked, part: Cohort, known: NDArray[np.bool_], none: bool) -> bool:
+    """Whether these are the people of a part of whom nothing is known; `none`: that is all of them."""
+    if people.size() != np.count_nonzero(~known):
+        return False
+    return none or np.array_equal(people.indices(), part.indices()[~known])
 
 
 def _columns(cohort: Cohort) -> tuple[int, int, bytes | None, int | None, int | None]:

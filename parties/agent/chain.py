@@ -24,6 +24,7 @@ from localdp.errors import StorageFailed
 from localdp.framing import framed
 from parties.agent.entries import (
     Content,
+    Decided,
     EpochEnded,
     EpochOpened,
     LedgerEntry,
@@ -95,6 +96,7 @@ class Standing:
     requests: int = 0  # charged for the first time in the epoch that is open
     lineage: Lineage = Lineage()  # whose totals can be compared with this one
     witness: bytes | None = None  # the key of the one that it has; None: it has had none
+    decisions: tuple[Decided, ...] = ()  # of the owner, in order
 
     def after(self, entry: LedgerEntry, new_request: bool = False) -> Standing:
         """What they say with one more."""
@@ -117,6 +119,8 @@ class Standing:
                 return replace(then, lineage=begun)
             case Witnessed(key):
                 return replace(then, witness=key)
+            case Decided() as decided:
+                return replace(then, decisions=(*self.decisions, decided))
         return then
 
 

@@ -10,9 +10,11 @@ Checked in tests/unit/parties/agent/test_ledger_checkpoint.py and tests/fault/te
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 import zlib
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,7 @@ from localdp.framing import digest
 from parties.agent.chain import Chain, Standing, entry_of
 from parties.agent.entries import (
     Checkpoint,
+    Decided,
     EpochEnded,
     EpochOpened,
     Loss,
@@ -36,7 +39,7 @@ MOST_STEPS = 2_000_000_000  # half a nanosecond each
 _STEPS_OF_AN_ENTRY = 100_000
 _STEPS_OF_A_DRAW = 40  # for each person of a range that is split
 _COMPRESSION = 1
-_RARE = (EpochOpened.kind, EpochEnded.kind, SettingsStated.kind, Loss.kind, Witnessed.kind)
+_RARE = (EpochOpened.kind, EpochEnded.kind, SettingsStated.kind, Loss.kind, Witnessed.kind, Decided.kind)
 
 
 def steps_of(cohort: Cohort) -> int:
@@ -68,8 +71,12 @@ class Saved:
 def digest_of(sums: Sums) -> bytes:
     """What the chain says of the sums."""
     numbers = b"%d %d" % (sums.losses, sums.day)
-    hashes = (hashlib.sha256(_little(book)).digest() for book in (sums.spent, sums.today))
-    return digest(b"localdp sums v1", numbers, *hashes)
+    hashes = [hashlib.sha256(_little(book)).digest() for book in (sums.spent, sums.today)]
+    if not sums.accounts:
+        return digest(b"localdp sums v1", numbers, *hashes)
+    for name, book in sorted(sums.accounts.items()):
+        hashes += [name.encode(), hashlib.sha256(_little(book)).digest()]
+    return digest(b"localdp sums v2", numbers, *hashes)
 
 
 def _little(book: NDArray[np.int64]) -> memoryview:
@@ -79,8 +86,10 @@ def _little(book: NDArray[np.int64]) -> memoryview:
 def store(file: sqlite3.Connection, number: int, sums: Sums) -> None:
     """Keep the sums of a checkpoint in place of those of the last one."""
     packing = zlib.compressobj(_COMPRESSION)
-    packed = b"%d %d %d\n" % (sums.losses, sums.day, 8 * sums.spent.size)
-    for book in (sums.spent, sums.today):
+    names = sorted(sums.accounts)
+    packed = b"%d %d %d" % (sums.losses, sums.day, 8 * sums.spent.size)
+    packed += (b" " + json.dumps(names).encode() if names else b"") + b"\n"
+    for book in (sums.spent, *(sums.accounts[name] for name in names), sums.today):
         packed += packing.compress(_little(book)) if book.size else b""
     file.execute("DELETE FROM checkpoints")
     file.execute("INSERT INTO checkpoints VALUES (?, ?)", (number, packed + packing.flush()))
@@ -108,9 +117,13 @@ def is_named(checkpoint: Checkpoint, sums: Sums) -> bool:
 def _unpacked(packed: bytes) -> Sums | None:
     try:
         first, _, rest = packed.partition(b"\n")
-        losses, day, size = (int(number) for number in first.split())
+        losses, day, size, *named = first.split(maxsplit=3)
+        names, width = (json.loads(named[0]) if named else []), int(size)
         whole = memoryview(zlib.decompress(rest))
-        spent, today = (np.frombuffer(part, "<i8") for part in (whole[:size], whole[size:]))
-    except (ValueError, zlib.error):
+        ends = [width * number for number in range(len(names) + 2)]
+        spent, *quotas = (np.frombuffer(whole[begin:end], "<i8") for begin, end in pairwise(ends))
+        today = np.frombuffer(whole[ends[-1] :], "<i8")
+        accounts = dict(zip(names, quotas, strict=True))
+        return Sums(spent, int(losses), int(day), today, accounts)
+    except (ValueError, TypeError, zlib.error):
         return None
-    return Sums(spent, losses, day, today)

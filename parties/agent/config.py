@@ -4,16 +4,33 @@
 name = "north-hospital"
 
 [data]
-path = "patients.parquet"      # .csv, .parquet, .arrow or .feather; relative to this file
+path = "patients.parquet"      # .csv, .tsv, .parquet, .arrow, .feather, .xlsx; or the last of visits-*.csv
+separator = ";"                # of a text file (the comma of .csv, the tab of .tsv, if not given)
+quote = '"'                    # of a text file
+encoding = "utf-8"             # of a text file
+sheet = "Visits"               # of a spreadsheet (the first one, if not given)
+# database = "postgresql://reader@db.example/clinic"  # in the place of path: a SQLAlchemy address without a password
+# table = "visits"             # of a database; or a query, such as query = "SELECT ..."
+# password_file = "clinic.pw"  # of a database: mode 600 (or LOCALDP_DATABASE_PASSWORD in the environment)
+empty = ["-", "unknown"]       # texts that say nothing, in every column; a column may have its own
+decimal = "."                  # the mark in numbers
+thousands = ","                # the mark between thousands (none, if not given)
+true = ["oui"]                 # further words of bits
+false = ["non"]
 person = "patient"             # the column that says whose row it is; without it every row is a person of its own
-rows = "sample"                # where a person has several: "one" (refuse), "sample" one a request, or charge for "each"
-most_rows = 4                  # with "each": nobody has more, and each row has this part of its owner's budget
+rows = "together"              # where a person has several: "one" (refuse), "together", "sample" one, or charge for "each"
+most_rows = 4                  # with "together": how many of them count; with "each": nobody has more
+row = "visit"                  # with "together": what a row is called in queries, as in any(visit: died)
+order = "stay"                 # with "together": a column of [schema] that orders the rows (as in the table, if not given)
 fixed_order = false            # true, and no `person`: vouch that every row keeps its place when the table changes
 
 [schema]
 smoker = { kind = "bit" }
 age = { kind = "integer", low = 0, high = 120 }
 stay = { kind = "integer", low = 0, high = 61, column = "Length of stay", missing = 61 }  # as the table has it (optional)
+weight = { kind = "real", low = 0, high = 300, unit = "kg", missing = 0, outside = "clip" }
+ward = { kind = "category", labels = ["A", "B", "other"], recode = { "1" = "A" }, other = "other", missing = "other" }
+born = { kind = "integer", low = 0, high = 120, date = "%d/%m/%Y", as = "years", until = 2024-12-31 }
 
 [epochs]
 open = "by hand"               # when the table is read anew; or "daily 03:00", "weekly monday 03:00", "monthly 1 03:00"
@@ -24,20 +41,32 @@ keep_megabytes = 1024          # and how much is kept of all answers
 total = 10                     # nats that each person may spend in all
 per_day = 1                    # and on one day (optional)
 
+[quotas]                       # how much of each person's budget each analyst may use (whoever comes first, if not given)
+analyst = 6                    # by the name in the certificate
+others = 4                     # all who are not named, together (nothing, if not given)
+
 [policy]
 largest_epsilon = 1            # of one request
 smallest_epsilon = 0.0001      # of one request
 shuffler = "mixer"             # a shuffler whose requests may cost more, before they are mixed (nobody, if not given)
 largest_epsilon_shuffled = 8   # and how much
+largest_delta_flooded = 1e-6   # of a flooded round, in which nothing holds against that shuffler (none, if not given)
 most_requests = 100000         # different requests in one epoch
 most_requests_of_caller = 25000 # and of one caller
 minimum_cohort = 100           # people in one request
 minimum_batch = 100            # reports in one collection by share servers
 columns = ["smoker", "age"]    # what may be asked about (all, if not given)
+games = []                     # games of roads, as opening moves, that may look at further columns (docs/games.md)
+estimators = ["mean", "median"] # what may be computed of blocks of people (whatever is known, if not given)
 aggregators = ["analyst"]      # names in the certificates of those who may ask (anybody on loopback, if not given)
 describe = "anybody"           # who is told what may be asked: anybody with a certificate, or "aggregators" alone
 colluding_servers = 1          # share servers that may work with the analyst at no loss (all but one, if not given)
 by_content = false             # true: the same question always has the same report, whoever asks it
+
+[approval]                     # what waits until its owner has said yes (`localdp owner pending`; nothing, if not given)
+columns = ["smoker"]           # questions about these columns
+analysts = ["analyst"]         # questions of these analysts
+questions = false              # true: every question
 
 [work]
 quantum_milliseconds = 10      # answers leave at times that are multiples of it, whatever the records say
@@ -79,84 +108,39 @@ Checked in tests/unit/parties/agent/test_agent_config.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.domains import Schema
+from localdp.accounting.quotas import Quotas
+from localdp.domains.rows import MOST_ROWS
+from localdp.domains.schema import NAME_RULE, is_column_name
 from localdp.domains.spelling import suggestion
-from localdp.errors import InvalidParameter
-from localdp.party.policy import Policy
-from localdp.sharing.collection import operator_of
+from localdp.errors import InvalidParameter, LocalDpError
+from localdp.party.policy import Policy, opening_text
 from parties.agent.answers import Keeping
+from parties.agent.approval import ApprovalRules
 from parties.agent.calendar import Calendar
-from parties.agent.declared import Declared, declared_schema
+from parties.agent.config_checks import ConfigChecks
+from parties.agent.data import Rows
+from parties.agent.declared import Declared, Together, declared_schema
 from parties.agent.sections import Sections
+from parties.agent.settings import AgentConfig, Dial, WitnessConfig
+from parties.agent.source_section import shared_of, source_of
 from parties.agent.work import WorkLimits
-from parties.identity import role_host
 from parties.observability.logs import LEVELS
 from parties.toml_file import TomlFile
 
-Rows = Literal["one", "sample", "each"]
+__all__ = ["AgentConfig", "Dial", "WitnessConfig", "load_config"]
+
 _SECTIONS = (
-    *("name", "data", "schema", "epochs", "budget", "policy", "work"),
+    *("name", "data", "schema", "epochs", "budget", "quotas", "policy", "approval", "work"),
     *("storage", "witness", "listen", "dial", "share_servers", "tls", "observe"),
 )
 _DAY_SECONDS = 86_400
 _YEAR_HOURS = 8784.0
 _PUBLIC_KEY = re.compile("[0-9a-f]{64}")
-
-
-@dataclass(frozen=True, slots=True)
-class Dial:
-    """Whom an agent dials, and the name in their certificate."""
-
-    address: str
-    name: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class WitnessConfig:
-    """Who countersigns the ledger."""
-
-    peer: Dial
-    public_key: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class AgentConfig:
-    """Everything that an agent is told by its owner."""
-
-    name: str
-    data: Path
-    person: str | None
-    rows: Rows
-    fixed_order: bool
-    declared: Declared  # the schema, and how its columns are read from the table
-    budget: Epsilon
-    budget_per_day: Epsilon | None
-    policy: Policy
-    storage: Path
-    address: str | None  # where to listen
-    calendar: Calendar | None = None  # None: epochs open by hand alone
-    keeping: Keeping = field(default_factory=Keeping)
-    work: WorkLimits = field(default_factory=WorkLimits)
-    most_requests: int = 100_000  # in one epoch
-    most_requests_of_caller: int = 25_000
-    witness: WitnessConfig | None = None
-    dial: Dial | None = None
-    share_servers: Mapping[str, str] = field(default_factory=dict)
-    tls: Path | None = None
-    revoked: Path | None = None
-    log: str = "warning"
-    metrics: str | None = None  # where metrics are read
-
-    @property
-    def schema(self) -> Schema:
-        """What may be asked about."""
-        return self.declared.schema
 
 
 def load_config(path: Path) -> AgentConfig:
@@ -177,18 +161,21 @@ class _Reader:
         rows: Rows | None = next((known for known in get_args(Rows) if known == told), None)
         if rows is None:
             raise read.wrong("data.rows", f"one of {', '.join(get_args(Rows))}")
+        most = self._most_rows(rows)
         config = AgentConfig(
             name=self._name(),
-            data=read.beside(read.take("data", "path", str)),
+            source=source_of(self._read),
             person=read.take("data", "person", str, None),
             rows=rows,
             fixed_order=read.flag("data", "fixed_order"),
-            declared=self._schema(),
+            declared=self._schema(rows, most),
             budget=read.epsilon("budget", "total"),
             budget_per_day=read.optional_epsilon("budget", "per_day"),
-            policy=self._policy(rows, len(share_servers)),
+            quotas=self._quotas(),
+            policy=self._policy(most if rows == "each" else 1, len(share_servers)),
             most_requests=read.count("policy", "most_requests", 100_000),
             most_requests_of_caller=read.count("policy", "most_requests_of_caller", 25_000),
+            approval=self._approval(),
             calendar=self._calendar(),
             keeping=self._keeping(),
             work=self._work(),
@@ -203,7 +190,7 @@ class _Reader:
             metrics=read.address("observe", "metrics", None),
         )
         read.refuse_leftovers()
-        return _Checks(read).checked(config)
+        return ConfigChecks(read).checked(config)
 
     def _refuse_unknown_sections(self) -> None:
         for key in self._read.table:
@@ -211,7 +198,7 @@ class _Reader:
                 known = f"a configuration has {', '.join(_SECTIONS)}"
                 raise self._read.wrong(key, f"unknown{suggestion(key, _SECTIONS)}; {known}")
 
-    def _policy(self, rows: str, servers: int) -> Policy:
+    def _policy(self, most_rows: int, servers: int) -> Policy:
         read = self._read
         describe = read.take("policy", "describe", str, "anybody")
         if describe not in ("anybody", "aggregators"):
@@ -221,14 +208,40 @@ class _Reader:
             smallest_epsilon=read.epsilon("policy", "smallest_epsilon", "0.0001"),
             shuffler=read.take("policy", "shuffler", str, None),
             largest_epsilon_shuffled=read.optional_epsilon("policy", "largest_epsilon_shuffled"),
+            largest_delta_flooded=read.optional_delta("policy", "largest_delta_flooded"),
             minimum_cohort=read.count("policy", "minimum_cohort", 1),
             minimum_batch=read.count("policy", "minimum_batch", 2),
             columns=read.names("policy", "columns"),
+            games=self._games(),
+            estimators=read.names("policy", "estimators"),
             aggregators=read.names("policy", "aggregators"),
             by_content=read.flag("policy", "by_content"),
             colluding_servers=self._colluding(servers),
             private_description=describe == "aggregators",
-            most_rows=self._most_rows(rows),
+            most_rows=most_rows,
+        )
+
+    def _games(self) -> frozenset[str]:
+        """The opening moves in their one spelling."""
+        try:
+            return frozenset(map(opening_text, self._read.names("policy", "games") or ()))
+        except LocalDpError as error:
+            raise self._read.wrong("policy.games", str(error)) from None
+
+    def _quotas(self) -> Quotas | None:
+        table = self._read.table.get("quotas")
+        if not isinstance(table, dict):
+            return None
+        limits = {name: self._read.epsilon("quotas", name) for name in list(table)}
+        others = limits.pop("others", Epsilon(0))
+        return Quotas(limits, others)
+
+    def _approval(self) -> ApprovalRules:
+        read, nothing = self._read, frozenset[str]()
+        return ApprovalRules(
+            read.names("approval", "columns") or nothing,
+            read.names("approval", "analysts") or nothing,
+            read.flag("approval", "questions"),
         )
 
     def _calendar(self) -> Calendar | None:
@@ -281,9 +294,27 @@ class _Reader:
             raise self._read.wrong("name", "a text of 1 to 128 characters")
         return name
 
-    def _schema(self) -> Declared:
+    def _schema(self, rows: Rows, most: int) -> Declared:
+        def wrong(key: tuple[str, ...], why: str) -> InvalidParameter:
+            return self._read.wrong(".".join(key), why)
+
         schema = self._read.table.pop("schema", None)
-        return declared_schema(schema, lambda key, why: self._read.wrong(".".join(key), why))
+        return declared_schema(schema, wrong, shared_of(self._read), self._together(rows, most))
+
+    def _together(self, rows: Rows, most: int) -> Together | None:
+        read = self._read
+        row, order = read.take("data", "row", str, None), read.take("data", "order", str, None)
+        if rows != "together":
+            if row is not None or order is not None:
+                raise read.wrong(
+                    f"data.{'row' if row is not None else 'order'}", 'goes with rows = "together"'
+                )
+            return None
+        if row is not None and not is_column_name(row):
+            raise read.wrong("data.row", f"what a row is called in queries, such as visit; {NAME_RULE}")
+        if most > MOST_ROWS:
+            raise read.wrong("data.most_rows", f"at most {MOST_ROWS}")
+        return Together(row or "row", most, order)
 
     def _colluding(self, servers: int) -> int:
         strictest = max(0, servers - 1)
@@ -295,10 +326,10 @@ class _Reader:
 
     def _most_rows(self, rows: str) -> int:
         given = "most_rows" in self._read.table.get("data", {})
-        if given and rows != "each":
-            raise self._read.wrong("data.most_rows", 'goes with rows = "each"')
-        if rows == "each" and not given:
-            told = 'needed with rows = "each": the most rows that a person has, such as most_rows = 4'
+        if given and rows not in ("each", "together"):
+            raise self._read.wrong("data.most_rows", 'goes with rows = "each" or "together"')
+        if rows in ("each", "together") and not given:
+            told = f'needed with rows = "{rows}": the most rows of a person, such as most_rows = 4'
             raise self._read.wrong("data.most_rows", told)
         return self._read.count("data", "most_rows", 1)
 
@@ -313,68 +344,3 @@ class _Reader:
         if level not in LEVELS:
             raise self._read.wrong("observe.log", f"one of {', '.join(LEVELS)}")
         return level
-
-
-class _Checks:
-    """What has to fit together."""
-
-    def __init__(self, sections: Sections) -> None:
-        self._read = sections
-
-    def checked(self, config: AgentConfig) -> AgentConfig:
-        unknown = sorted((config.policy.columns or frozenset()) - set(config.schema.names))
-        if unknown:
-            raise self._wrong("policy.columns", f"{unknown[0]!r} is not a column of the schema")
-        self._check_people(config)
-        self._check_shuffler(config.policy)
-        if config.tls is not None:
-            self._check_role("name", operator_of(config.name))
-            for server in config.share_servers:
-                self._check_role(f"share_servers.{server}", server)
-        if config.dial is not None:
-            self._check_peer("dial", config.dial, config)
-        if config.witness is not None:
-            self._check_peer("witness", config.witness.peer, config)
-        dialled, named = config.dial and config.dial.name, config.policy.aggregators
-        if dialled is not None and named is not None and dialled not in named:
-            raise self._wrong("dial.name", "is not one of policy.aggregators: nothing would be answered")
-        return config
-
-    def _check_people(self, config: AgentConfig) -> None:
-        if config.rows != "one" and config.person is None:
-            raise self._wrong("data.person", f"needed when rows = {config.rows!r}: it says whose row it is")
-        filled = None if config.person is None else config.declared.filled_from(config.person)
-        if filled is not None:
-            raise self._wrong(
-                f"schema.{filled}.missing",
-                "does not go with the column of data.person: an empty cell there is refused",
-            )
-        if config.fixed_order and config.person is not None:
-            raise self._wrong("data.fixed_order", "goes without data.person, by which people are known")
-
-    def _check_shuffler(self, policy: Policy) -> None:
-        if (policy.shuffler is None) is not (policy.largest_epsilon_shuffled is None):
-            raise self._wrong(
-                "policy.shuffler",
-                "goes with policy.largest_epsilon_shuffled: who may ask for more, and how much",
-            )
-        if policy.smallest_epsilon > policy.largest_epsilon:
-            raise self._wrong("policy.smallest_epsilon", "is more than policy.largest_epsilon")
-
-    def _check_peer(self, section: str, peer: Dial, config: AgentConfig) -> None:
-        if (peer.name is None) is not (config.tls is None):
-            whose = "analyst" if section == "dial" else section
-            told = f"goes with [tls]: it is the name in the {whose}'s certificate"
-            raise self._wrong(f"{section}.name", told)
-        if peer.name is not None:
-            self._check_role(f"{section}.name", peer.name)
-
-    def _check_role(self, key: str, name: str) -> None:
-        """What has to stand in a certificate can stand there."""
-        try:
-            role_host(name)
-        except InvalidParameter as error:
-            raise self._wrong(key, str(error)) from None
-
-    def _wrong(self, key: str, reason: str) -> InvalidParameter:
-        return self._read.wrong(key, reason)

@@ -1,7 +1,9 @@
 """CSV files (RFC 4180), with the standard library alone; sooner with pyarrow, where it is installed.
 
-The file is UTF-8, with or without a mark of it at its beginning, and ends its lines in any of the three ways.  Its first
-row names the columns; every other row has as many cells; lines without any are passed over.  Cells may be quoted, and
+The file is UTF-8 unless its owner says otherwise, with or without a mark of it at its beginning, and ends its lines in any
+of the three ways.  Its first
+row names the columns; every other row has as many cells; lines without any are passed over, and so are empty cells at the
+end of a row that has too many, as after a separator that ends it, and a first line such as sep=;.  Cells may be quoted, and
 then hold commas, line breaks and doubled quotes.  What the cells mean is said in `parties.agent.cells`.
 
 pyarrow only cuts the file into cells, where it makes of it what the standard library would.  What it refuses, or has a
@@ -15,9 +17,11 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -34,34 +38,65 @@ if TYPE_CHECKING:
     import pyarrow
 
 _AT_ONCE = 256  # rows; what is cut and numbered stays near the processor
+# Spreadsheets write it, and read it.
+_SEPARATOR_LINE = re.compile(r"\Asep=.(?=[\r\n])", re.IGNORECASE)
 # Begins a last row of our own: no file has a NUL in it, and a quote that was never closed swallows this row.
 _END = "\0"
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFormat:
+    """How a file is written."""
+
+    separator: str = ","
+    quote: str = '"'
+    encoding: str = "utf-8"
+
+
+_USUAL = CsvFormat()
 
 
 class CsvFile:
     """The text of a file, and where its lines are."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, written: CsvFormat = _USUAL) -> None:
+        self.path, self.format = path, written
         data = path.read_bytes().removeprefix(codecs.BOM_UTF8)
-        if b"\0" in data:
-            line = _line_at(data, data.index(b"\0"))
-            raise InvalidRecord(f"{path}: line {line} has a NUL in it; save the table as CSV in UTF-8")
-        try:
-            self.text = data.decode()
-        except UnicodeDecodeError as error:
-            line = _line_at(data, error.start)
-            raise InvalidRecord(
-                f"{path}: line {line} is not UTF-8; save the table as CSV in UTF-8"
-            ) from None
-        self.data = data
+        if not codecs.lookup(written.encoding).name.startswith(("utf-16", "utf-32")):
+            self._require_text(data)
+        self.text = _SEPARATOR_LINE.sub("", self._decoded(data), count=1)
+        self.data = self.text.encode()
+        self._require_text(self.data)
         self.end = _END
         self.names = self._header()
-        self.end = _END + "," * (len(self.names) - 1)
+        self._named = max((at for at, name in enumerate(self.names, 1) if name), default=0)
+        self.end = _END + written.separator * (len(self.names) - 1)
 
     def reader(self) -> Reader:
         """The standard library's reader of the file, with a last row of our own."""
-        return csv.reader(io.StringIO(f"{self.text}\n{self.end}", newline=""))
+        lines = io.StringIO(f"{self.text}\n{self.end}", newline="")
+        return csv.reader(lines, delimiter=self.format.separator, quotechar=self.format.quote)
+
+    def fitted(self, row: list[str]) -> list[str]:
+        """The row as wide as the header, where only empty cells or unnamed ones are too many or too few."""
+        width = len(self.names)
+        if self._named <= len(row) < width:
+            return row + [""] * (width - len(row))
+        return row if any(row[width:]) else row[:width]
+
+    def _require_text(self, data: bytes) -> None:
+        if b"\0" in data:
+            line = _line_at(data, data.index(b"\0"))
+            raise InvalidRecord(f"{self.path}: line {line} has a NUL in it; save the table as CSV in UTF-8")
+
+    def _decoded(self, data: bytes) -> str:
+        encoding = self.format.encoding
+        try:
+            return data.decode(encoding).removeprefix("\ufeff")
+        except UnicodeDecodeError as error:
+            told = 'save the table as CSV in UTF-8, or say how it is written, such as encoding = "latin-1"'
+            line = _line_at(data, error.start)
+            raise InvalidRecord(f"{self.path}: line {line} is not {encoding.upper()}; {told}") from None
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Each row that has cells, the header first and our own last, with the line that it begins in."""
@@ -86,14 +121,20 @@ class CsvFile:
         for line, row in self.rows():
             if row[0] == _END:
                 return
+            row = self.fitted(row)  # noqa: PLW2901
             if _END in row[-1]:
                 raise InvalidRecord(
                     f"{self.path}: a quote in the row that begins in line {line} is never closed"
                 )
             if len(row) != len(self.names):
-                raise InvalidRecord(
-                    f"{self.path}: line {line} has {len(row)} cells, and the header has {len(self.names)}"
-                )
+                told = f"line {line} has {len(row)} cells, and the header has {len(self.names)}"
+                raise InvalidRecord(f"{self.path}: {told}{self._another_separator()}")
+
+    def _another_separator(self) -> str:
+        """A way out, where the header looks as if another mark stood between its names."""
+        header = "".join(self.names)
+        found = [mark for mark in ";\t|" if mark in header and mark != self.format.separator]
+        return f"; is it separated otherwise? Say separator = {json.dumps(found[0])}" if found else ""
 
     def _header(self) -> list[str]:
         _, row = next(self.rows())
@@ -123,7 +164,8 @@ class ListedColumns:
         # Of texts, as they appear.
         self._numbers = [defaultdict[str, int](count().__next__) for _ in file.names]
         try:
-            rows = (row for row in file.reader() if row)
+            width = len(file.names)
+            rows = (row if len(row) == width else file.fitted(row) for row in file.reader() if row)
             self._fill(islice(rows, 1, None))  # without the header
             if self._last() != _END:
                 raise csv.Error
@@ -175,7 +217,11 @@ def by_pyarrow(file: CsvFile) -> ArrowColumns | None:
             pyarrow.BufferReader(file.data + f"\n{file.end}".encode()),
             # A command that ends while a thread of pyarrow is about to begin is aborted; and it is as fast without.
             read_options=arrow_csv.ReadOptions(use_threads=False),
-            parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+            parse_options=arrow_csv.ParseOptions(
+                newlines_in_values=True,
+                delimiter=file.format.separator,
+                quote_char=file.format.quote,
+            ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(file.names, pyarrow.string()), strings_can_be_null=False
             ),

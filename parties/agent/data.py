@@ -1,8 +1,7 @@
-"""A party's table from a file: CSV, Parquet or Arrow, checked against the declared schema.
+"""A party's table as records, checked against the declared schema: every complaint at once, by column and count.
 
-CSV is read with the standard library alone (`parties.agent.csv_table`); pyarrow, of the `agent` extra, reads the others,
-and makes CSV quicker.  Which column of the table is which, and what an empty cell is read as, is declared with the schema
-(`parties.agent.declared`).  A refusal names the file, the column and the line or row, never a value.
+Where tables come from is in `parties.agent.sources`.  How a column of the table is read is declared with the schema
+(`parties.agent.declared`).  A refusal names table and columns, how many cells, and where the first one is; never a value.
 
 Checked in tests/unit/parties/agent/test_agent_data.py, tests/unit/parties/agent/test_csv.py and
 tests/unit/parties/agent/test_missing_cells.py.
@@ -10,65 +9,44 @@ tests/unit/parties/agent/test_missing_cells.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.domains import Domain, Ownership, Records, Schema
+from localdp.domains.columns import ColumnArray
 from localdp.domains.spelling import suggestion
-from localdp.errors import InvalidParameter, InvalidRecord
-from parties.agent.cells import TextCells, is_number
-from parties.agent.csv_table import CsvFile, read_columns
-from parties.agent.declared import Declared, Reading, example_of
+from localdp.randomness.keystream import KeystreamSource
+from parties.agent.declared import Declared
+from parties.agent.reading import Reading
+from parties.agent.sources import Source, SourceTable, TableSource
+from parties.agent.together import gathered
 from parties.agent.typed_cells import ArrowTable, ListedTable
+from parties.agent.verdicts import (
+    WRONG,
+    Complaint,
+    Decision,
+    Read,
+    Verdict,
+    counted,
+    decisions_of,
+    empty_cells,
+    refusal,
+    wrong_cells,
+)
 
 if TYPE_CHECKING:
     import pyarrow
-from localdp.domains.columns import ColumnArray
 
-SUFFIXES = (".csv", ".parquet", ".arrow", ".feather")
+Rows = Literal["one", "sample", "each", "together"]
 _MOST_NAMES = 20  # that a refusal lists
 
 Numbering = Callable[[list[str]], NDArray[np.int64]]  # from people's identifiers to their numbers
-
-
-class ColumnCells(Protocol):
-    """The cells of one column."""
-
-    def empty(self, domain: Domain | None) -> NDArray[np.int64]:
-        """The rows that say nothing; None is the domain of people's identifiers."""
-        ...
-
-    def outside(self, domain: Domain) -> NDArray[np.int64]:
-        """The rows that say something, and something else than the domain allows."""
-        ...
-
-    def values(self, domain: Domain, missing: object = None) -> ColumnArray:
-        """The column in the domain's own type, with a value for its empty cells."""
-        ...
-
-    def people(self) -> tuple[list[str], NDArray[np.int64]]:
-        """The different identifiers, in order of appearance, and which of them each row has."""
-        ...
-
-
-class SourceTable(Protocol):
-    """Named columns of equal length, whatever they were read from."""
-
-    name: str
-    column_names: list[str]
-    rows: int
-
-    def place(self, row: int) -> str:
-        """Where a row is found; rows are counted from 0."""
-        ...
-
-    def cells(self, column: str) -> ColumnCells:
-        """The cells of a column."""
-        ...
 
 
 def by_appearance(identifiers: list[str]) -> NDArray[np.int64]:
@@ -76,25 +54,53 @@ def by_appearance(identifiers: list[str]) -> NDArray[np.int64]:
     return np.arange(len(identifiers))
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A table as records, whose they are, and what was decided about its cells."""
+
+    records: Records
+    ownership: Ownership | None
+    decisions: tuple[Decision, ...]
+    rows: int  # of the table
+    people: int  # that rows are of; of a table without people, its rows
+
+
 def load_table(
-    path: Path,
+    source: Path | TableSource,
     schema: Schema | Declared,
     person: str | None = None,
-    rows: Literal["one", "sample", "each"] = "one",
+    rows: Rows = "one",
     numbering: Numbering = by_appearance,
 ) -> tuple[Records, Ownership | None]:
-    """The records of a file in the order of their people, and whose they are where one person has several."""
-    table, declared = _read(path), Declared.of(schema)
-    _require_columns(table, declared, person)
-    columns = _columns(table, declared)  # all cells are right before anybody gets a number
-    order, owners = _owners(table, person, rows, numbering)
-    records = Records.from_columns(
-        declared.schema, {name: values[order] for name, values in columns.items()}
-    )
-    if owners is None or rows == "one":
-        return records, None
+    """The records of a table in the order of their people, and whose they are where one person has several."""
+    loaded = load(source, schema, person, rows, numbering)
+    return loaded.records, loaded.ownership
+
+
+def load(
+    source: Path | TableSource,
+    schema: Schema | Declared,
+    person: str | None = None,
+    rows: Rows = "one",
+    numbering: Numbering = by_appearance,
+) -> Loaded:
+    """The same, and what was decided about the cells; what does not fit is refused, all of it at once."""
+    declared = Declared.of(schema)
+    place = Source(source) if isinstance(source, Path) else source
+    table = place.table(_wanted(declared, person))
+    check = _Check(table, declared, person, rows)
+    columns = check.columns()  # all cells are right before anybody gets a number
+    order, owners = _owners(table, person, numbering)
+    if order is not None:
+        for name in columns:  # one after the other: both orders of all columns would be twice the memory
+            columns[name] = columns[name][order]
+    people = table.rows if owners is None else int(owners[-1]) + 1
+    if rows == "together" and owners is not None:
+        return check.gathered(columns, owners, people)
+    records = Records.adopted(declared.schema, columns)
     # Also where everybody has one row: nobody is to see a second one come.
-    return records, Ownership(owners, rows)
+    ownership = None if owners is None or rows not in ("sample", "each") else Ownership(owners, rows)
+    return Loaded(records, ownership, tuple(check.decisions), table.rows, people)
 
 
 def records_of_table(table: pyarrow.Table, schema: Schema | Declared, name: str = "the table") -> Records:
@@ -107,125 +113,136 @@ def records_of_columns(
 ) -> Records:
     """The records of lists and arrays by name, one person a row; refusals call them by the name."""
     declared = Declared.of(schema)
-    wanted = [reading.column for reading in declared.readings]
-    return _records(ListedTable(name, columns, wanted), declared)
+    return _records(ListedTable(name, columns, _wanted(declared, None)), declared)
 
 
 def _records(table: SourceTable, declared: Declared) -> Records:
-    _require_columns(table, declared, None)
-    return Records.from_columns(declared.schema, _columns(table, declared))
+    return Records.from_columns(declared.schema, _Check(table, declared, None, "one").columns())
 
 
-def _columns(table: SourceTable, declared: Declared) -> dict[str, ColumnArray]:
-    return {name: _column(table, domain, reading) for name, domain, reading in declared}
+def _wanted(declared: Declared, person: str | None) -> list[str]:
+    """The columns of the table that somebody looks at."""
+    columns = [reading.column for reading in declared.readings if not reading.counts_rows]
+    return list(dict.fromkeys(columns if person is None else [*columns, person]))
 
 
-def _column(table: SourceTable, domain: Domain, reading: Reading) -> ColumnArray:
-    """A column in the domain's own type; what is not in the domain is refused."""
-    cells = table.cells(reading.column)
-    outside = cells.outside(domain)
-    if len(outside):
-        place = table.place(int(outside[0]))
-        raise InvalidRecord(
-            f"{table.name}: column {reading.column!r}, {place}: not in the domain ({domain})"
-        )
-    return cells.values(domain, reading.missing)
+class _Check:
+    """Reads every column, and remembers what does not fit, and what was decided."""
 
+    def __init__(self, table: SourceTable, declared: Declared, person: str | None, rows: str) -> None:
+        self._table, self._declared, self._person, self._rows = table, declared, person, rows
+        self._complaints: list[Complaint] = []
+        self.decisions: list[Decision] = []
 
-def _read(path: Path) -> SourceTable:
-    if path.suffix not in SUFFIXES:
-        raise InvalidParameter(f"{path}: a table is one of {', '.join(SUFFIXES)}")
-    if not path.is_file():
-        raise InvalidParameter(f"there is no table at {path.absolute()}")
-    return CsvTable(path) if path.suffix == ".csv" else ArrowTable(str(path), _arrow(path))
+    def columns(self) -> dict[str, ColumnArray]:
+        """Every column of the schema; or one refusal with all complaints."""
+        known = self._known(_wanted(self._declared, self._person))
+        if known and self._table.rows == 0:
+            self._complaints.append(Complaint(None, 0, "the table has no rows"))
+            known = []
+        read = {
+            name: self._column(name, domain, reading)
+            for name, domain, reading in self._declared
+            if reading.column in known
+        }
+        if self._person is not None and self._person in known:
+            self._check_people(self._person)
+        if self._complaints:
+            raise refusal(self._table.name, self._complaints)
+        return read
 
+    def gathered(self, columns: dict[str, ColumnArray], owners: NDArray[np.int64], people: int) -> Loaded:
+        """The rows of each person as one record."""
+        found = gathered(columns, owners, self._declared, KeystreamSource.from_system())
+        if found.complaints:
+            raise refusal(self._table.name, found.complaints)
+        records = Records.from_columns(self._declared.schema, found.columns)
+        return Loaded(records, None, (*self.decisions, *found.decisions), self._table.rows, people)
 
-def _arrow(path: Path) -> pyarrow.Table:
-    try:
-        from pyarrow import ArrowException, feather, parquet
-    except ImportError as error:
-        raise InvalidParameter(
-            f"{path}: all but CSV needs pyarrow: pip install 'localdp[agent]'"
-        ) from error
-    try:
-        with path.open("rb") as file:
-            return parquet.read_table(file) if path.suffix == ".parquet" else feather.read_table(file)
-    except ArrowException as error:
-        # The type only: pyarrow quotes the cell that it could not read.
-        raise InvalidRecord(
-            f"{path}: not a readable {path.suffix[1:]} table ({type(error).__name__})"
-        ) from None
+    def _known(self, wanted: Sequence[str]) -> list[str]:
+        """The wanted columns that are there, once."""
+        names = self._table.column_names
+        twice = [one for one in wanted if one not in names and f"{one} (1)" in names]
+        header = bool(twice) or any(one in names or suggestion(one, names) for one in wanted)
+        if not header:
+            self._complaints.append(Complaint(None, 0, _no_header(wanted[0], names)))
+            return []
+        for column in wanted:
+            if column in twice:
+                told = f"there are two columns {column!r}; the first one is {f'{column} (1)'!r}, and so on"
+                self._complaints.append(Complaint(column, 0, told))
+            elif column not in names:
+                listed = f"; it has {_listed(names)}" if not self._complaints else ""
+                told = f"there is no column {column!r}{listed}{suggestion(column, names)}"
+                self._complaints.append(Complaint(column, 0, told))
+        return [column for column in wanted if column in names]
 
+    def _column(self, name: str, domain: Domain, reading: Reading) -> ColumnArray:
+        read = self._table.cells(reading.column).read(domain, reading)
+        counts = read.counts()
+        for verdict in WRONG:
+            if counts[verdict]:
+                place = self._table.place(read.first(verdict))
+                self._complaints.append(
+                    wrong_cells(reading.column, verdict, int(counts[verdict]), place, domain)
+                )
+        if counts[Verdict.EMPTY] and reading.missing is None:
+            place = self._table.place(read.first(Verdict.EMPTY))
+            self._complaints.append(empty_cells(reading.column, int(counts[Verdict.EMPTY]), place, domain))
+        self.decisions += decisions_of(name, reading, counts)
+        return _filled(read, domain, reading)
 
-def _require_columns(table: SourceTable, declared: Declared, person: str | None) -> None:
-    """Every column is there, once, and says something wherever nothing says what an empty cell is read as."""
-    for column in (
-        *(reading.column for reading in declared.readings),
-        *(() if person is None else (person,)),
-    ):
-        if column not in table.column_names:
-            raise InvalidRecord(f"{table.name}: there is no column {column!r}; {_listed(table, column)}")
-        if table.column_names.count(column) > 1:
-            raise InvalidRecord(f"{table.name}: there are two columns {column!r}")
-    if table.rows == 0:
-        raise InvalidRecord(f"{table.name}: the table has no rows")
-    for _, domain, reading in declared:
-        if reading.missing is None and (where := _where_empty(table, reading.column, domain)):
-            raise InvalidRecord(
-                f"{table.name}: column {reading.column!r} is empty in {where}; every person needs a value: say in"
-                f" the schema what an empty cell is read as, such as {example_of(domain)} (docs/howto-own-data.md)"
+    def _check_people(self, person: str) -> None:
+        cells = self._table.cells(person)
+        empty = cells.empty()
+        if len(empty):
+            told = (
+                f"column {person!r} is empty in {counted(len(empty), 'row')}, first in"
+                f" {self._table.place(int(empty[0]))}; it says whose row it is, so every row needs it"
             )
-    if person is not None and (where := _where_empty(table, person, None)):
-        raise InvalidRecord(
-            f"{table.name}: column {person!r} is empty in {where}; it says whose row it is, so every row needs it"
+            self._complaints.append(Complaint(person, len(empty), told))
+        elif self._rows == "one":
+            identifiers, codes = cells.people()
+            several = int(np.count_nonzero(np.bincount(codes, minlength=len(identifiers)) > 1))
+            if several:
+                told = (
+                    f"{counted(several, 'person') if several == 1 else f'{several:,} people'} of column {person!r}"
+                    ' have several rows; say rows = "sample" or rows = "each"'
+                )
+                self._complaints.append(Complaint(person, several, told))
+
+
+def _filled(read: Read, domain: Domain, reading: Reading) -> ColumnArray:
+    """The column, with what its owner declared in the place of empty cells."""
+    if reading.missing is None:
+        return read.values
+    read.values[read.verdicts == Verdict.EMPTY] = domain.check([reading.missing])[0]
+    return read.values
+
+
+def _listed(names: list[str]) -> str:
+    further = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"{', '.join(names[:_MOST_NAMES])}{further}"
+
+
+def _no_header(wanted: str, names: list[str]) -> str:
+    """Where no declared column is there, the first row may be somebody's record, and is not shown."""
+    found = [mark for mark in ";\t|," if len(names) == 1 and mark in names[0]]
+    if found:
+        told = (
+            f"the first row is one cell; is it separated otherwise? Say separator = {json.dumps(found[0])}"
         )
-
-
-def _where_empty(table: SourceTable, column: str, domain: Domain | None) -> str:
-    rows = table.cells(column).empty(domain)
-    return f"{len(rows)} rows, first in {table.place(int(rows[0]))}" if len(rows) else ""
-
-
-def _listed(table: SourceTable, name: str) -> str:
-    """What the table has; a first row that is no header is somebody's record, and is not shown."""
-    names = table.column_names
-    if any(is_number(one) for one in names):
-        return "is its first row the names of the columns?"
-    return f"it has {', '.join(names[:_MOST_NAMES])}{suggestion(name, names)}"
+        return f"there is no column {wanted!r}; {told}"
+    return f"there is no column {wanted!r}, and no other one of the schema; is its first row the names of the columns?"
 
 
 def _owners(
-    table: SourceTable, person: str | None, rows: str, numbering: Numbering
-) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """An order of the rows in which each person's stand together, and the owners in that order."""
+    table: SourceTable, person: str | None, numbering: Numbering
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    """An order of the rows in which each person's stand together, and the owners in that order; None as they are."""
     if person is None:
-        return np.arange(table.rows), None
+        return None, None
     identifiers, codes = table.cells(person).people()
-    if rows == "one" and len(identifiers) < len(codes):
-        raise InvalidRecord(
-            f'{table.name}: some people have several rows; say rows = "sample" or rows = "each"'
-        )
     owners = np.asarray(numbering(identifiers), np.int64)[codes]
     order = np.argsort(owners, kind="stable")
     return order, owners[order]
-
-
-class CsvTable:
-    """A CSV file: its cells are text, and mean what the schema says."""
-
-    def __init__(self, path: Path) -> None:
-        self.name = str(path)
-        self._file = CsvFile(path)
-        self._columns = read_columns(self._file)
-        self._read: dict[str, TextCells] = {}
-        self.column_names, self.rows = self._file.names, self._columns.rows
-
-    def place(self, row: int) -> str:
-        """The line of the file."""
-        return f"line {self._file.line_of(row)}"
-
-    def cells(self, column: str) -> TextCells:
-        """The cells of a column."""
-        if column not in self._read:
-            self._read[column] = self._columns.cells(self.column_names.index(column))
-        return self._read[column]

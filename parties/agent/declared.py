@@ -4,14 +4,9 @@
 stay = { kind = "integer", low = 0, high = 61, column = "Length of stay", missing = 61 }
 ```
 
-| key | what it says | without it |
-|---|---|---|
-| kind, low, high, labels | the domain | |
-| column | the name of the column in the table, whatever it is; several entries may read one column | that of the entry |
-| missing | what an empty cell, or a null, is read as: a value of the domain | an empty cell is refused |
-
-The first line of this is the `Schema`: public, compared between parties, sent over the wire.  The others are instructions
-to whoever reads the table, and stay there.  Agents, experiments and federations all read schemas here.
+`kind`, `low`, `high` and `labels` are the domain.  They make the `Schema`: public, compared between parties, sent over the
+wire.  All other keys (`parties.agent.reading`) are instructions to whoever reads the table, and stay there.  Agents,
+experiments and federations all read schemas here.
 
 Checked in tests/unit/parties/agent/test_declared.py.
 """
@@ -20,37 +15,38 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from localdp.domains import CategoryDomain, Domain, IntegerDomain, RealDomain, Schema
+from localdp.domains import Domain, IntegerDomain, RealDomain, RowsDomain, Schema
 from localdp.domains.schema import LONGEST_NAME, NAME_RULE, is_column_name
 from localdp.domains.spelling import suggestion
 from localdp.errors import InvalidParameter
+from parties.agent.reading import KEYS, Reading, Wrong, cell_domain, reading_of
 
-_KEYS = ("kind", "low", "high", "labels", "column", "missing")
+_DOMAIN_KEYS = ("kind", "low", "high", "labels")
+_KEYS = (*_DOMAIN_KEYS, *KEYS)
 _LONGEST_SHOWN = 60
+_NOTHING: Mapping[str, object] = {}
 _EXAMPLE = 'smoker = { kind = "bit" }'
-
-Key = tuple[str, ...]
-# The refusal of a key, in the words of whoever holds the file.
-Wrong = Callable[[Key, str], InvalidParameter]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How a column of the schema is read from a table."""
+class Together:
+    """A person's rows stay together: what they are called in queries, how many count at most, and in which order."""
 
-    column: str  # its name in the table
-    missing: bool | int | float | str | None = None  # what an empty cell is read as; None: it is refused
+    name: str
+    most: int
+    order: str | None = None  # a column of the schema; None: as the table has them
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
     """A schema, and how each of its columns is read, in order."""
 
-    schema: Schema
+    schema: Schema  # of what people are asked about
     readings: tuple[Reading, ...]
+    together: Together | None = None  # the rows of a person, where they stay together
 
     @classmethod
     def of(cls, schema: Schema | Declared) -> Declared:
@@ -60,9 +56,11 @@ class Declared:
         return cls(schema, tuple(Reading(name) for name in schema.names))
 
     def __iter__(self) -> Iterator[tuple[str, Domain, Reading]]:
-        """Every column: its name, its domain and how it is read."""
-        for name, reading in zip(self.schema.names, self.readings, strict=True):
-            yield name, self.schema[name], reading
+        """Every column that is read: its name, the domain of its cells and how they are read."""
+        domains = ((name, one) for name, one in self.schema.columns.items() if not _is_rows_themselves(one))
+        for (name, domain), reading in zip(domains, self.readings, strict=True):
+            of_cells = domain.each if isinstance(domain, RowsDomain) else domain
+            yield name, cell_domain(of_cells, reading.per_person), reading
 
     def filled_from(self, column: str) -> str | None:
         """The first column of the schema that fills empty cells of this column of the table."""
@@ -70,19 +68,79 @@ class Declared:
         return next(filled, None)
 
 
-def declared_schema(entries: object, wrong: Wrong) -> Declared:
-    """The entries of a [schema] section; what is wrong is told by `wrong`, with its key."""
+def declared_schema(
+    entries: object,
+    wrong: Wrong,
+    shared: Mapping[str, object] = _NOTHING,
+    together: Together | None = None,
+) -> Declared:
+    """The entries of a [schema] section; what is wrong is told by `wrong`, with its key.
+
+    `shared` is what is declared for all columns: an entry may say otherwise.  With rows `together`, an entry says what a
+    person's rows are brought down to, or is a column with a value in each of them.
+    """
     if not isinstance(entries, Mapping) or not entries:
         raise wrong(("schema",), f"missing; write [schema] and a line such as {_EXAMPLE}")
-    read = {str(name): _entry(str(name), entry, wrong) for name, entry in entries.items()}
+    read, refused = dict[str, tuple[Domain, Reading]](), list[InvalidParameter]()
+    for name, entry in entries.items():
+        try:
+            read[str(name)] = _entry(str(name), entry, shared, wrong)
+        except InvalidParameter as error:
+            refused.append(error)
+    if refused:  # all at once: whoever repairs a schema wants to know the next one, too
+        raise refused[0] if len(refused) == 1 else InvalidParameter("; ".join(map(str, refused)))
+    if together is not None:
+        _check_together(read, together, wrong)
+    for name, (_, reading) in read.items():
+        if together is None and reading.per_person is not None:
+            raise wrong(("schema", name, "per_person"), 'goes with rows = "together" under [data]')
     try:
-        schema = Schema({name: domain for name, (domain, _) in read.items()})
+        schema = Schema(_public(read, together))
     except InvalidParameter as error:
         raise wrong(("schema",), str(error)) from None
-    return Declared(schema, tuple(reading for _, reading in read.values()))
+    return Declared(schema, tuple(reading for _, reading in read.values()), together)
 
 
-def _entry(name: str, entry: object, wrong: Wrong) -> tuple[Domain, Reading]:
+def _public(read: Mapping[str, tuple[Domain, Reading]], together: Together | None) -> dict[str, Domain]:
+    """What people are asked about: with rows together, where a column has a value in each row, the rows as well."""
+    if together is None or all(reading.per_person for _, reading in read.values()):
+        return {name: domain for name, (domain, _) in read.items()}
+    several = {
+        name: domain if reading.per_person else RowsDomain(together.most, domain)
+        for name, (domain, reading) in read.items()
+    }
+    return {together.name: RowsDomain(together.most), **several}
+
+
+def _check_together(read: Mapping[str, tuple[Domain, Reading]], together: Together, wrong: Wrong) -> None:
+    if together.name in read:
+        raise wrong(
+            ("data", "row"),
+            f"{together.name!r} is a column of the schema; the rows need a name of their own",
+        )
+    if together.order is not None:
+        domain, reading = read.get(together.order, (None, None))
+        if (
+            not isinstance(domain, IntegerDomain | RealDomain)
+            or reading is None
+            or reading.per_person == "count"
+        ):
+            raise wrong(
+                ("data", "order"), "a column of the schema with numbers, such as the day of a visit"
+            )
+    for name, (domain, reading) in read.items():
+        if reading.per_person != "count" or not isinstance(domain, IntegerDomain):
+            continue
+        if not domain.low <= 0 < together.most <= domain.high:
+            told = f"a count is from 0 to data.most_rows: say low = 0, high = {together.most}"
+            raise wrong(("schema", name), told)
+
+
+def _is_rows_themselves(domain: Domain) -> bool:
+    return isinstance(domain, RowsDomain) and domain.of is None
+
+
+def _entry(name: str, entry: object, shared: Mapping[str, object], wrong: Wrong) -> tuple[Domain, Reading]:
     if not isinstance(entry, Mapping):
         raise wrong(("schema", name), 'a table such as { kind = "bit" }')
     for key in entry:
@@ -92,56 +150,16 @@ def _entry(name: str, entry: object, wrong: Wrong) -> tuple[Domain, Reading]:
     if not is_column_name(name):
         raise wrong(("schema", f"{name:.{_LONGEST_SHOWN}}"), _way_out(name))
     domain = _domain(name, entry, wrong)
-    return domain, Reading(_column(name, entry, wrong), _missing(name, entry, domain, wrong))
+    return domain, reading_of(name, entry, domain, shared, wrong)
 
 
 def _domain(name: str, entry: Mapping[str, object], wrong: Wrong) -> Domain:
-    told = {key: value for key, value in entry.items() if key not in ("column", "missing")}
+    told = {key: value for key, value in entry.items() if key in _DOMAIN_KEYS}
     try:
         return Schema.from_data({"columns": [{"name": name, **told}]})[name]
     except InvalidParameter as error:
         reason = str(error).removeprefix("column 0 of a schema").lstrip(": ")
         raise wrong(("schema", name), reason) from None
-
-
-def _column(name: str, entry: Mapping[str, object], wrong: Wrong) -> str:
-    column = entry.get("column", name)
-    if not isinstance(column, str) or not column:
-        raise wrong(
-            ("schema", name, "column"), 'the name of a column of the table, such as "Length of stay"'
-        )
-    return column
-
-
-def _missing(
-    name: str, entry: Mapping[str, object], domain: Domain, wrong: Wrong
-) -> bool | int | float | str | None:
-    if "missing" not in entry:
-        return None
-    value = entry["missing"]
-    if not isinstance(value, bool | int | float | str) or not _is_value(value, domain):
-        shown = f"{value!r:.{_LONGEST_SHOWN}}"
-        raise wrong(
-            ("schema", name, "missing"),
-            f"an empty cell is read as a value of the column: {shown} is not in the domain ({domain}){_wider(domain)}",
-        )
-    if isinstance(domain, CategoryDomain) and value != "" and domain.holds(""):
-        raise wrong(("schema", name, "missing"), "an empty cell is the label '' already")
-    return value
-
-
-def _is_value(value: object, domain: Domain) -> bool:
-    """Whether the domain holds it, of a category as a label: what stands in a file is never a label's position."""
-    return domain.holds(value) and (isinstance(value, str) or not isinstance(domain, CategoryDomain))
-
-
-def _wider(domain: Domain) -> str:
-    match domain:
-        case CategoryDomain():
-            return "; add a label for it, such as unknown"
-        case IntegerDomain() | RealDomain():
-            return "; choose one that is, or move a bound"
-    return ""
 
 
 def _way_out(name: str) -> str:
@@ -150,13 +168,3 @@ def _way_out(name: str) -> str:
     short = next(one for one in (words, f"_{words}", "x") if is_column_name(one))
     column = json.dumps(name, ensure_ascii=False) if len(name) <= _LONGEST_SHOWN else '"..."'
     return f"{NAME_RULE}; write {short} = {{ ..., column = {column} }}"
-
-
-def example_of(domain: Domain) -> str:
-    """What a `missing` of this domain may look like."""
-    match domain:
-        case CategoryDomain():
-            return 'missing = "unknown", which must be a label'
-        case IntegerDomain() | RealDomain():
-            return f"missing = {domain.high}"
-    return "missing = false"

@@ -94,7 +94,20 @@ class Witnessed:
     key: bytes
 
 
-Content = Charge | EpochOpened | EpochEnded | SettingsStated | Checkpoint | Loss | Upgrade | Witnessed
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The owner allows or refuses an analyst's question: at this price or less, or at this price or more."""
+
+    kind: ClassVar[str] = "decision"
+    caller: str
+    question: str
+    price: Epsilon
+    allowed: bool
+
+
+Content = (
+    Charge | EpochOpened | EpochEnded | SettingsStated | Checkpoint | Loss | Upgrade | Witnessed | Decided
+)
 CHARGE = "charge"
 
 
@@ -152,6 +165,13 @@ def to_data(content: Content) -> Data:
             return {"version": content.version, "entries": content.entries, "head": content.head.hex()}
         case Witnessed():
             return {"public_key": content.key.hex()}
+        case Decided():
+            return {
+                "caller": content.caller,
+                "question": content.question,
+                "epsilon_nanonats": content.price.nanonats,
+                "allowed": content.allowed,
+            }
 
 
 def _charge_data(charge: Charge) -> Data:
@@ -196,6 +216,11 @@ def from_data(kind: str, data: Data) -> Content:
             return Upgrade(version, entries, bytes.fromhex(data["head"]))
         case "witness":
             return Witnessed(bytes.fromhex(data["public_key"]))
+        case "decision":
+            price, allowed = Epsilon(_whole(data["epsilon_nanonats"])), data["allowed"]
+            if not isinstance(allowed, bool):
+                raise TypeError("true or false")
+            return Decided(_text(data["caller"]), _text(data["question"]), price, allowed)
     raise ValueError("no kind of entry")
 
 

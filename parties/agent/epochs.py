@@ -8,7 +8,8 @@ is refused.
 To publish: the copy is written and synced (`Prepared`), then the ledger opens the epoch (from here on it is open), then
 other copies go.  A crash in between leaves a copy too many, which goes with the next publication or start.
 
-Checked in tests/unit/parties/agent/test_publishing.py, and with kill -9 in tests/fault/.
+Checked in tests/unit/parties/agent/test_publishing.py, and under load and kill -9 in
+tests/fault/test_refresh_under_load.py.
 """
 
 from __future__ import annotations
@@ -98,6 +99,11 @@ def opened_epoch(ledger: Path) -> OpenedEpoch | None:
     return OpenedEpoch.by(entry)
 
 
+def identifier_of(opened: OpenedEpoch | None) -> bytes:
+    """Of the epoch that is open; nothing, if there is none."""
+    return b"" if opened is None else opened.identifier
+
+
 def save_epoch(directory: Path, identifier: bytes, records: Records, ownership: Ownership | None) -> None:
     """Write a copy of the records, whole or not at all, and on the disk when this returns."""
     path = _path(directory, identifier)
@@ -130,10 +136,11 @@ def load_epoch(directory: Path, opened: OpenedEpoch, pin: bytes) -> Epoch:
     return epoch
 
 
-def drop_epochs(directory: Path, kept: bytes) -> None:
-    """Remove all copies but one, while nobody publishes."""
+def drop_epochs(directory: Path, *kept: bytes) -> None:
+    """Remove all copies but these, while nobody publishes."""
+    paths = [_path(directory, one) for one in kept]
     for path in [*directory.glob("epoch-*.npz"), *directory.glob("epoch-*.part")]:
-        if path != _path(directory, kept):
+        if path not in paths:
             path.unlink(missing_ok=True)
 
 

@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Accounts, Charge, Debtors, Receipt, as_noted, is_nobody
+from localdp.accounting.quotas import Quotas
 from localdp.errors import LocalDpError, PolicyRefused, RequestExpired, StorageFailed
 from parties.agent.chain import Chain, OpenedEpoch, Standing, storage_errors
 from parties.agent.checkpoint import MOST_STEPS, digest_of, last_checkpoint, steps_of, store
@@ -48,6 +49,7 @@ from parties.agent.countersigning import Countersigning
 from parties.agent.entries import (
     Checkpoint,
     Content,
+    Decided,
     EpochEnded,
     EpochOpened,
     LedgerEntry,
@@ -80,6 +82,7 @@ class SqliteLedger:
         *,
         chain_key: bytes,
         limit_per_day: Epsilon | None = None,
+        quotas: Quotas | None = None,
         index: str | None = None,
         most_requests: int = MOST_REQUESTS,
         most_requests_of_caller: int = MOST_REQUESTS,
@@ -101,8 +104,8 @@ class SqliteLedger:
         self._witness = None if witness is None else Countersigning(witness, party)
         self._chain, self._mark = Chain(chain_key), MarkFile(mark_path(path), chain_key, synced=synced)
         requests = Remembered(self._charges_of, remembered_bytes)
-        self._accounts = Accounts(people, limit, limit_per_day, requests)
-        self._by_day = limit_per_day is not None
+        self._accounts = Accounts(people, limit, limit_per_day, requests, quotas)
+        self._by_day, self._quotas = limit_per_day is not None, quotas
         self._standing = Standing()
         self._steps = 0  # of work to book again what came after the last checkpoint
         self._settled = -1  # so many entries are known to the mark and to the witness
@@ -133,7 +136,8 @@ class SqliteLedger:
     def _resume(self) -> None:
         """Begin from the last checkpoint, where its sums are good for this ledger, and book what came after it."""
         found = last_checkpoint(self._file)
-        if found is not None and (found.sums.today.size or not self._by_day):
+        accounts = () if self._quotas is None else self._quotas.accounts
+        if found is not None and found.sums.serve(by_day=self._by_day, accounts=accounts):
             self._standing = found.standing(self._file, self._chain)
             self._accounts.restore(found.sums)
         self._catch_up()
@@ -221,6 +225,15 @@ class SqliteLedger:
         """Write down who the witness is, if it is not the one of before."""
         self._append(lambda: Witnessed(key) if key != self._standing.witness else None)
 
+    def decide(self, decided: Decided) -> None:
+        """Write down what the owner decides about a question."""
+        self._append(lambda: decided)
+
+    @property
+    def decisions(self) -> tuple[Decided, ...]:
+        """All that the owner has decided, whoever wrote it down."""
+        return self._caught_up().decisions
+
     def charge_everybody(self, cost: Epsilon, purpose: str) -> None:
         """Charge a loss to everybody, beyond any limit."""
         self._append(lambda: Loss(cost, purpose))
@@ -275,12 +288,12 @@ class SqliteLedger:
         """Refuse a new request beyond those that an epoch has, in all and of one caller."""
         if self._standing.requests >= self._most_requests:
             raise PolicyRefused(
-                f"the party takes at most {self._most_requests} requests (most_requests) in an epoch"
+                f"the party takes at most {self._most_requests} requests in an epoch (policy.most_requests)"
             )
         if requests_of(self._file, charge.caller, charge.epoch) >= self._most_requests_of_caller:
             raise PolicyRefused(
                 f"the party takes at most {self._most_requests_of_caller} requests of one caller "
-                "(most_requests_of_caller) in an epoch"
+                "in an epoch (policy.most_requests_of_caller)"
             )
 
     def _require_open(self, epoch: int) -> None:

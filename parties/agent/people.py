@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from localdp.errors import InvalidRecord
 from parties.agent.chain import open_read_only, storage_errors, version_of
-from parties.durable import open_synced, transaction
+from parties.durable import Data, open_synced, transaction
 
 Index = Literal["row", "person", "row of a person"]  # what a ledger keeps budgets by
 
@@ -129,6 +129,17 @@ class Numbers:
         self._new = [(len(known) + place, digest) for place, digest in enumerate(new)]
         numbers = {**known, **{digest: number for number, digest in self._new}}
         return np.array([numbers[digest] for digest in digests], np.int64)
+
+    def noted(self) -> dict[str, object]:
+        """What was found out about a table, to be written down until it is published."""
+        new = [[number, digest.hex()] for number, digest in self._new]
+        return {"meaning": str(self._meaning), "counted": self._counted, "new": new}
+
+    def note(self, noted: Data) -> bool:
+        """Take it up again; False if numbers stand for something else by now."""
+        self._counted = noted["counted"]
+        self._new = [(number, bytes.fromhex(digest)) for number, digest in noted["new"]]
+        return bool(noted["meaning"] == str(self._meaning))
 
     def write(self, file: sqlite3.Connection) -> None:
         """Write down what the numbers stand for, and those of newcomers; within a transaction."""

@@ -6,6 +6,7 @@ Every refusal names its key and says what would be accepted.  Checked in tests/u
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
@@ -65,6 +66,19 @@ class Sections:
         """An epsilon, or none."""
         value = self.take(section, key, object, None)
         return None if value is None else self._epsilon(section, key, value)
+
+    def optional_delta(self, section: str, key: str) -> Fraction | None:
+        """A delta, or none."""
+        value = self.take(section, key, object, None)
+        if value is None:
+            return None
+        try:
+            delta = Fraction(str(value))
+        except (ValueError, ZeroDivisionError):
+            delta = Fraction(0)
+        if not 0 < delta < 1:
+            raise self.wrong(f"{section}.{key}", "is a probability above 0 and below 1, such as 1e-6")
+        return delta
 
     def _epsilon(self, section: str, key: str, value: object) -> Epsilon:
         try:

@@ -30,25 +30,28 @@ from localdp.errors import InvalidParameter, RequestExpired
 from localdp.party.party import Party, Request
 from localdp.sharing.blocks import ShareBlock
 from localdp.sharing.collection import Collection
+from localdp.sharing.flooded_round import FloodedRound
 from localdp.sharing.prio3.batch.engine import is_ready, warm_up
 from localdp.sharing.prio3_tier import Prio3Tier
 from parties import codec
 from parties.admission import Door, Registry
+from parties.agent import packing
 from parties.agent.answers import KeptAnswers
 from parties.agent.desk import Desk
-from parties.agent.plan import WorkPlan, randomize_plan, share_plan, wants_compiled
+from parties.agent.plan import WorkPlan, share_plan, wants_compiled
 from parties.agent.progress import Progress
+from parties.agent.reporting import planned, reporting
 from parties.agent.undecoded import Undecoding, decoded
 from parties.agent.work import WorkLimits
 from parties.identity import Context, Identity, peer_name
 from parties.observability.observer import Call, Observer
 from parties.serving import open_aio_channel
 from parties.shares.client import counted_by, upload
-from parties.shares.messages import sealed_to_wire
 from parties.shares.peers import SharePeer, require_known
 from parties.status import answering, streaming
 from parties.wire.v1 import oracle_pb2 as pb
 from parties.wire.v1 import oracle_pb2_grpc
+from parties.wire.v1.flooding_pb2 import FloodRequest, FloodResponse
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["LocalRandomizerOracleService"].full_name
 UPLOAD_SECONDS = 60.0
@@ -119,20 +122,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
                 return await self._desk.step(context, self._fresh(self._described), DESCRIBE_SECONDS, done)
 
     def _described(self) -> pb.DescribeResponse:
-        return pb.DescribeResponse(
-            name=self._party.name,
-            people=self._party.people,
-            schema=codec.schema_to_wire(self._party.records.schema),
-            budget_nanonats=self._party.ledger.limit.nanonats,
-            largest_request_nanonats=self._party.policy.largest_epsilon.nanonats,
-            smallest_request_nanonats=self._party.policy.smallest_epsilon.nanonats,
-            share_servers=list(self._peers),
-            by_row=self._party.by_row,
-            by_content=self._party.policy.by_content,
-            epoch=self._party.epoch.number,
-            keep_seconds=0 if self._kept is None else self._kept.keeping.seconds,
-            quantum_nanoseconds=_nanoseconds(self._limits.quantum_seconds),
-        )
+        return packing.described(self._party, list(self._peers), self._kept, self._limits)
 
     @streaming
     async def Randomize(  # noqa: N802
@@ -146,7 +136,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
             asked, plan = await self._desk.read(context, request, functools.partial(self._randomized, call))
             charge = functools.partial(self._reporting, asked, plan.cohort, call.caller)
             progress = Progress(context, place, self._limits.stall_seconds)
-            made = self._made(context, plan, charge, _packed)
+            made = self._made(context, plan, charge, packing.packed_reports)
             async with contextlib.aclosing(made) as parts:
                 async for packed in parts:
                     call.reports += packed.reports
@@ -204,12 +194,31 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
             await self._compile(context, collection, plan, caller)
             charge = functools.partial(self._sharing, collection, plan.cohort, caller)
             progress = Progress(context, place, self._limits.stall_seconds)
-            made = self._made(context, plan, charge, functools.partial(_sealed, collection))
+            made = self._made(context, plan, charge, functools.partial(packing.sealed_shares, collection))
             async with contextlib.aclosing(made) as parts:
                 async for sealed in parts:
                     for message in sealed:
                         with progress.expected():
                             yield message
+
+    @streaming
+    async def Flood(self, request: FloodRequest, context: Context) -> AsyncIterator[FloodResponse]:  # noqa: N802
+        """Messages of one part of a flooded round, each sealed by itself to the analyst."""
+        caller = peer_name(context) or ""
+        with (
+            self._observer.call("Flood", caller) as call,
+            self._desk.place(context, request, quote=False) as place,
+        ):
+            (asked, cohort), plan = await self._desk.read(
+                context, request, functools.partial(self._flooded, call)
+            )
+            progress = Progress(context, place, self._limits.stall_seconds)
+            charge = functools.partial(packing.flooding, self._party, self._kept, asked, cohort, caller)
+            made = self._made(context, plan, charge, packing.packed_flood)
+            async with contextlib.aclosing(made) as parts:
+                async for some in parts:
+                    with progress.expected():
+                        yield some
 
     @answering
     async def Quote(self, request: pb.QuoteRequest, context: Context) -> pb.QuoteResponse:  # noqa: N802
@@ -221,8 +230,8 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
             price = await self._step(context, plan, caller, granted)
             return pb.QuoteResponse(
                 epsilon_nanonats=price.nanonats,
-                work_nanoseconds=_nanoseconds(self._desk.seconds(plan.seconds)),
-                answer_nanoseconds=_nanoseconds(self._desk.answer_seconds(plan)),
+                work_nanoseconds=packing.nanoseconds(self._desk.seconds(plan.seconds)),
+                answer_nanoseconds=packing.nanoseconds(self._desk.answer_seconds(plan)),
             )
 
     @answering
@@ -280,17 +289,8 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         return begun
 
     def _reporting(self, asked: Request, cohort: Cohort, caller: str) -> Callable[[Cohort], bytes]:
-        """Charge; what is returned has the packed reports of any part, as they were sent if they were sent before."""
-        kept, randomizer = self._kept, asked.randomizer
-        try:
-            charged = self._party.charged(asked, cohort, caller)
-        except RequestExpired:
-            if kept is None:
-                raise
-            return kept.fetching(self._party.had(asked, cohort, caller), randomizer, asked.epoch)
-        if kept is None:
-            return lambda part: randomizer.pack(charged(part))
-        return lambda part: kept.reports(charged, randomizer, part, caller)
+        """Charge for reports; what is returned has those of any part."""
+        return reporting(self._party, self._kept, asked, cohort, caller)
 
     def _sharing(
         self, collection: Collection, cohort: Cohort, caller: str
@@ -307,7 +307,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         return [one for one in servers if kept is None or not kept.is_delivered(name, cohort, one)]
 
     def _would_report(self, asked: Request, cohort: Cohort, caller: str) -> Epsilon:
-        """The price of reports, if `_reporting` would answer."""
+        """The price of reports, if `reporting` would answer."""
         try:
             return self._party.granted(asked, cohort, caller)
         except RequestExpired:
@@ -322,11 +322,9 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         asked, cohort = codec.request_from_wire(request)
         people, cost = cohort.stop - cohort.start, asked.randomizer.epsilon  # before a split
         call.about(asked.digest(asked.query), people, cost, asked.query)
-        epoch = self._party.epoch
-        plan = randomize_plan(asked, cohort, epoch.records.schema, self._limits, sampled=epoch.samples)
-        text = asked.question(epoch.records.schema).text  # by which the ledger knows it
+        plan = planned(self._party, asked, cohort, self._limits, self._recall)
+        text = asked.question(self._party.records.schema).text  # by which the ledger knows it
         call.about(asked.digest(text), people, cost, text)
-        self._recall(self._party.name_of(asked))
         return asked, plan
 
     def _collected(
@@ -343,12 +341,19 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         self._recall(collection.digest)
         return collection, plan
 
+    def _flooded(self, call: Call, request: FloodRequest) -> tuple[tuple[FloodedRound, Cohort], WorkPlan]:
+        """A flooded round and the people of a part of it, and how they will be answered."""
+        return packing.read_flood(self._party, call, request, self._limits, self._recall)
+
     def _granted(self, call: Call, request: pb.QuoteRequest) -> tuple[Callable[[], Epsilon], WorkPlan]:
         """The question to the party, read within the bounds of the call that it is about, and that call's plan."""
         match request.WhichOneof("call"):
             case "randomize":
                 asked, plan = self._randomized(call, request.randomize)
                 return lambda: self._would_report(asked, plan.cohort, call.caller), plan
+            case "flood":
+                flood, plan = self._flooded(call, request.flood)
+                return lambda: self._party.granted_flooded(*flood, call.caller), plan
             case "contribute":
                 collection, plan = self._collected(call, request.contribute)
             case "contribute_sealed":
@@ -376,22 +381,7 @@ class AgentService(oracle_pb2_grpc.LocalRandomizerOracleServiceServicer):
         return self._channels[server]
 
 
-def _nanoseconds(seconds: float) -> int:
-    return min(round(seconds * 1e9), (1 << 64) - 1)
-
-
 def _part(
     answer: Callable[[Cohort], _Made], part: Cohort, finished: Callable[[Cohort, _Made], _Result]
 ) -> _Result:
     return finished(part, answer(part))
-
-
-def _packed(part: Cohort, packed: bytes) -> pb.RandomizeResponse:
-    return pb.RandomizeResponse(reports=part.size(), packed=packed)
-
-
-def _sealed(
-    collection: Collection, part: Cohort, blocks: list[ShareBlock]
-) -> list[pb.ContributeSealedResponse]:
-    wrapped = map(sealed_to_wire, blocks, collection.servers, collection.keys)
-    return [pb.ContributeSealedResponse(server=number, upload=one) for number, one in enumerate(wrapped)]

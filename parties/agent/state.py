@@ -22,41 +22,45 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from localdp.accounting.ledger import Ledger
 from localdp.errors import Busy, InvalidParameter, InvalidRecord, LocalDpError, StorageFailed
 from localdp.party.epoch import Epoch
 from localdp.party.party import Party
-from localdp.randomness.keys import derive_key
 from parties.agent.answers import KeptAnswers
+from parties.agent.approval import Approvals
 from parties.agent.chain import OpenedEpoch
+from parties.agent.changes import changes_since, write_changes
 from parties.agent.config import AgentConfig
 from parties.agent.epochs import (
     Prepared,
     copied,
     drop_epochs,
+    identifier_of,
     load_epoch,
     opened_epoch,
     publishing,
 )
 from parties.agent.ledger import SqliteLedger
 from parties.agent.opening import require_something
-from parties.agent.people import Numbers, complete_meaning, pinned_meaning, require_meaning
+from parties.agent.people import complete_meaning, pinned_meaning, require_meaning
 from parties.agent.same_file import LOCK_SUFFIX
 from parties.agent.secret_file import FILE_NAME, SecretFile, load_secrets, make_secrets
-from parties.agent.table import meaning_of, require_places, table_of
+from parties.agent.settings import settings_of
+from parties.agent.table import loaded_table, meaning_of, numbers_of, require_places, table_of
 from parties.agent.unfinished import is_unfinished, making, require_finished
-from parties.agent.witnessing import witness_of
+from parties.agent.waiting_epoch import still_waiting
+from parties.agent.witnessing import witness_of, witnessed
 from parties.observability.logs import log
 from parties.witness.heads import Witness
 
 LEDGER_NAME = "ledger.sqlite"
 ANSWERS_NAME = "answers.sqlite"
-_PARTS = ("secrets.*", "ledger.*", "answers.*", "epoch-*")
+_PARTS = ("secrets.*", "ledger.*", "answers.*", "epoch-*", "changes.json", "prepared.json")
 _PATIENCE_SECONDS = 120
 
 
@@ -104,7 +108,7 @@ class AgentState:
         self, config: AgentConfig, watched: Callable[[Ledger], Ledger] = lambda ledger: ledger
     ) -> None:
         """`watched` puts something around the ledger, to count its charges."""
-        self._config = config
+        self.config = config
         self._coming: Epoch | None = None
         self._secrets = _found(config)
         self._witness = witness_of(config, self._secrets)
@@ -124,6 +128,8 @@ class AgentState:
         )
         self.answers = KeptAnswers(config.storage / ANSWERS_NAME, config.keeping)
         self.party.require_kept = self.answers.require_there
+        approvals = Approvals(config.approval, lambda: self._ledger.decisions, config.storage)
+        self.party.require_approved = approvals.require
         self._enter(epoch)
 
     def refresh(self) -> None:
@@ -150,22 +156,22 @@ class AgentState:
         """
         self._coming = None  # one that was not opened after all is not kept beside it
         coming = OpenedEpoch(1, prepared.identifier, prepared.pin, 0, 0)
-        self._coming = load_epoch(self._config.storage, coming, self._secrets.secrets.pin)
+        self._coming = load_epoch(self.config.storage, coming, self._secrets.secrets.pin)
 
     def _loaded(self, opened: OpenedEpoch) -> Epoch:
         coming, self._coming = self._coming, None
         if coming is not None and coming.identifier == opened.identifier:
             return replace(coming, number=opened.number)
-        return load_epoch(self._config.storage, opened, self._secrets.secrets.pin)
+        return load_epoch(self.config.storage, opened, self._secrets.secrets.pin)
 
     def _enter(self, epoch: Epoch) -> None:
         self.party.enter(epoch)
         self.answers.enter(epoch)
         with (
             suppress(Busy),
-            publishing(self._config.storage),
+            publishing(self.config.storage),
         ):  # else a copy may be of the epoch that is about to open
-            drop_epochs(self._config.storage, epoch.identifier)
+            drop_others(self.config)  # by now another one may be open than this
 
     def close(self) -> None:
         """Let go of the files."""
@@ -187,19 +193,6 @@ def is_overdue(config: AgentConfig, opened: OpenedEpoch | None, now: float | Non
     return calendar is not None and not calendar.last(at) <= opened.opened_at < calendar.next(at)
 
 
-def settings_of(config: AgentConfig) -> str:
-    """Budgets and policy in words, for the ledger and its register."""
-    rules = {field.name: getattr(config.policy, field.name) for field in fields(config.policy)}
-    told = {"budget": config.budget, "budget_per_day": config.budget_per_day, **rules}
-    return "; ".join(f"{key} = {_in_words(value)}" for key, value in told.items())
-
-
-def _in_words(value: object) -> str:
-    if isinstance(value, frozenset):
-        return ", ".join(sorted(map(str, value))) or "nothing"
-    return "not given" if value is None else str(value)
-
-
 def open_ledger(
     config: AgentConfig,
     secrets: SecretFile,
@@ -216,6 +209,7 @@ def open_ledger(
         config.budget.divided_by(most),
         chain_key=secrets.chain_key,
         limit_per_day=None if per_day is None else per_day.divided_by(most),
+        quotas=None if config.quotas is None else config.quotas.divided_by(most),
         index=str(meaning_of(config)),
         most_requests=config.most_requests,
         most_requests_of_caller=config.most_requests_of_caller,
@@ -231,6 +225,18 @@ def open_ledger(
     return ledger
 
 
+@contextmanager
+def ledger_to_write(config: AgentConfig) -> Iterator[SqliteLedger]:
+    """The same, for what its owner writes down."""
+    secrets = _found(config)
+    with witnessed(config) as witness:
+        ledger = open_ledger(config, secrets, _people(config, secrets), witness)
+        try:
+            yield ledger
+        finally:
+            ledger.close()
+
+
 def ledger_to_read(config: AgentConfig) -> SqliteLedger:
     """The ledger beside an agent that may be running, for its owner's eyes."""
     secrets = _found(config)
@@ -241,10 +247,9 @@ def _people(config: AgentConfig, secrets: SecretFile) -> int:
     """How many people there are: in the epoch that is open, or else in the table, as after a restore."""
     if opened_epoch(config.storage / LEDGER_NAME) is not None:
         return _present(config, secrets).people
-    numbers = Numbers(
-        config.storage / LEDGER_NAME, derive_key(secrets.signing, b"people"), meaning_of(config)
-    )
-    return Epoch.first(*table_of(config, numbers)).people
+    return Epoch.first(
+        *table_of(config, numbers_of(config, config.storage / LEDGER_NAME, secrets.signing))
+    ).people
 
 
 def _found(config: AgentConfig) -> SecretFile:
@@ -281,11 +286,17 @@ def _present(config: AgentConfig, secrets: SecretFile) -> Epoch:
 
 def prepare(config: AgentConfig) -> Prepared:
     """Read the table for an epoch; whoever calls this is the only one who publishes."""
-    secrets, ledger_path = load_secrets(config.storage), config.storage / LEDGER_NAME
-    require_meaning(ledger_path, meaning_of(config))
-    numbers = Numbers(ledger_path, derive_key(secrets.signing, b"people"), meaning_of(config))
-    records, ownership = table_of(config, numbers)
-    return copied(config.storage, secrets.secrets.pin, records, ownership, numbers)
+    secrets = load_secrets(config.storage)
+    require_meaning(config.storage / LEDGER_NAME, meaning_of(config))
+    numbers = numbers_of(config, config.storage / LEDGER_NAME, secrets.signing)
+    before = None
+    with suppress(
+        LocalDpError
+    ):  # there is none, or it is gone; it is looked for whatever the table has in it
+        before = _present(config, secrets)
+    loaded = loaded_table(config, numbers)
+    write_changes(config.storage, changes_since(before, loaded))
+    return copied(config.storage, secrets.secrets.pin, loaded.records, loaded.ownership, numbers)
 
 
 def prepare_again(config: AgentConfig) -> Prepared:
@@ -302,19 +313,20 @@ def prepare_both(config: AgentConfig) -> list[Prepared]:
     """
     _found(config)
     made, failed = list[Prepared](), list[Exception]()
-    for way in (_prepare_allowed, prepare_again):
+    for way in (prepare_allowed, prepare_again):
         try:
             made.append(way(config))
         except Exception as error:
             failed.append(error)
-            if way is _prepare_allowed:
+            if way is prepare_allowed:
                 log_failure(config, error)
     if not made:
         raise failed[0]
     return made
 
 
-def _prepare_allowed(config: AgentConfig) -> Prepared:
+def prepare_allowed(config: AgentConfig) -> Prepared:
+    """The same of a table that the ledger will take."""
     prepared = prepare(config)
     _ledger_for(config, load_secrets(config.storage), prepared, write=False).close()
     return prepared
@@ -329,7 +341,7 @@ def open_prepared(config: AgentConfig, ways: Sequence[Prepared]) -> OpenedEpoch:
     """Open the first of these that the ledger allows; from here on it is open.  Copies of other epochs go."""
     secrets = load_secrets(config.storage)
     with ExitStack() as undo:
-        undo.callback(_drop_others, config)
+        undo.callback(drop_others, config)
         witness = witness_of(config, secrets)
         if witness is not None:
             undo.callback(witness.close)
@@ -345,11 +357,11 @@ def open_prepared(config: AgentConfig, ways: Sequence[Prepared]) -> OpenedEpoch:
     return opened
 
 
-def _drop_others(config: AgentConfig) -> None:
+def drop_others(config: AgentConfig) -> None:
     """Keep the copy of the epoch that the ledger says is open: it may be, although something failed after that."""
     with suppress(LocalDpError):
-        opened = opened_epoch(config.storage / LEDGER_NAME)
-        drop_epochs(config.storage, b"" if opened is None else opened.identifier)
+        open_now = identifier_of(opened_epoch(config.storage / LEDGER_NAME))
+        drop_epochs(config.storage, open_now, *still_waiting(config.storage, open_now))
 
 
 def _allowed(

@@ -7,31 +7,51 @@ Checked in tests/unit/parties/agent/test_people.py, and test_whose_budgets.py an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from localdp.domains import Ownership, Records
 from localdp.errors import InvalidRecord, LocalDpError
+from localdp.randomness.keys import derive_key
 from parties.agent.config import AgentConfig
-from parties.agent.data import Numbering, by_appearance, load_table
+from parties.agent.data import Loaded, Numbering, by_appearance, load
 from parties.agent.ledger import SqliteLedger
-from parties.agent.people import Meaning
+from parties.agent.people import Meaning, Numbers
+from parties.agent.sources import TableSource
 
 
 def table_of(config: AgentConfig, numbering: Numbering = by_appearance) -> tuple[Records, Ownership | None]:
     """The records that stand in the table, and whose they are; what it raises quotes none of them."""
-    try:
-        records, ownership = load_table(config.data, config.declared, config.person, config.rows, numbering)
-    except LocalDpError:
-        raise
-    except (OSError, ValueError) as error:  # of a reader of files; its text may quote a record
-        if isinstance(error, OSError) and error.errno:
-            raise  # the system's words about the file
-        raise InvalidRecord(f"{config.data}: the table cannot be read ({type(error).__name__})") from None
-    if ownership is not None and config.rows == "each":
-        most = int(ownership.counts.max())
+    loaded = loaded_table(config, numbering)
+    return loaded.records, loaded.ownership
+
+
+def loaded_table(config: AgentConfig, numbering: Numbering = by_appearance) -> Loaded:
+    """The same, with what was decided about the cells."""
+    with quoting_nothing(config.source):
+        loaded = load(config.source, config.declared, config.person, config.rows, numbering)
+    if loaded.ownership is not None and config.rows == "each":
+        most = int(loaded.ownership.counts.max())
         if most > config.policy.most_rows:
             raise InvalidRecord(
-                f"{config.data}: somebody has more than data.most_rows = {config.policy.most_rows} rows"
+                f"{config.source.name}: somebody has more than data.most_rows = {config.policy.most_rows} rows"
             )
-    return records, ownership
+    return loaded
+
+
+@contextmanager
+def quoting_nothing(source: TableSource) -> Iterator[None]:
+    """Tell what a reader raises without its text, which may quote a record."""
+    try:
+        yield
+    except LocalDpError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno:
+            raise  # the system's words about the file
+        kind = type(error).__name__
+        raise InvalidRecord(f"{source.name}: the table cannot be read ({kind})") from None
 
 
 def meaning_of(config: AgentConfig) -> Meaning:
@@ -39,6 +59,11 @@ def meaning_of(config: AgentConfig) -> Meaning:
     if config.person is None:
         return Meaning(config.name, "row")
     return Meaning(config.name, "row of a person" if config.rows == "each" else "person", config.person)
+
+
+def numbers_of(config: AgentConfig, ledger: Path, signing: bytes) -> Numbers:
+    """The numbers of its people, whose digests are under a key of the party's."""
+    return Numbers(ledger, derive_key(signing, b"people"), meaning_of(config))
 
 
 def require_places(config: AgentConfig, pin: bytes, ledger: SqliteLedger) -> None:

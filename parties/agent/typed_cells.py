@@ -1,11 +1,12 @@
 """Cells that have types already: Arrow tables, data frames, lists and arrays.
 
 Text means what it means in a CSV file (`parties.agent.cells`), so a table is the same records however it is stored.  Of
-everything else, a null says nothing, and neither does a float that is no number (NaN).
+everything else, a null says nothing, and neither does a float that is no number (NaN), or a number that its owner says is
+empty, such as -1.
 
 | declared | cells |
 |---|---|
-| bit | truths, and numbers that are 0 or 1 |
+| bit | truths, and numbers that are 0 or 1, or one of its owner's words |
 | integer | whole numbers, also as floats and decimals: what missing cells make of them in a data frame |
 | real | numbers |
 | category | of a table, the label that a number or a truth is written as; of a list, the position of a label |
@@ -17,8 +18,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -28,11 +30,23 @@ from numpy.typing import NDArray
 
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain
 from localdp.errors import InvalidRecord
-from parties.agent.cells import TextCells
+from parties.agent.cells import TextCells, is_number, numbered
+from parties.agent.reading import EXCEL, Dates, Reading
+from parties.agent.verdicts import Read, Verdict
+from parties.agent.within_domain import (
+    Days,
+    bounded,
+    counted_days,
+    labelled,
+    named_days,
+    numbered_days,
+    parsed_days,
+    placed,
+)
 
 if TYPE_CHECKING:
     import pyarrow
-from localdp.domains.columns import ColumnArray
+from localdp.domains.columns import LARGEST_INTEGER, ColumnArray
 
 Content: TypeAlias = ColumnArray | list[Any]
 
@@ -47,23 +61,19 @@ class TypedCells:
     content: Content  # of those rows
     labels: bool  # numbers and truths of a category are labels, and not positions
 
-    def empty(self, domain: Domain | None) -> NDArray[np.int64]:
-        """The rows that say nothing."""
+    def empty(self) -> NDArray[np.int64]:
+        """The rows that do not say whose they are."""
         return np.flatnonzero(~self.present)
 
-    def outside(self, domain: Domain) -> NDArray[np.int64]:
-        return np.flatnonzero(self.present)[~_inside(self._meant(domain), domain)]
-
-    def values(self, domain: Domain, missing: object = None) -> ColumnArray:
-        """The column in the domain's own type; every cell is in the domain, or empty, and then what `missing` says."""
-        meant = self._meant(domain)
-        if _are_floats(meant) and not isinstance(domain, RealDomain):
-            meant = np.asarray(meant).astype(np.int64)
-        if self.present.all():
-            return domain.check(meant)
-        whole: ColumnArray = np.repeat(domain.check([missing]), len(self.present))
-        whole[self.present] = domain.check(meant)
-        return whole
+    def read(self, domain: Domain, reading: Reading) -> Read:
+        """The column in the domain's own type, and what each cell was found to be."""
+        one = self._understood(domain, reading)
+        if len(one.values) == len(self.present):
+            return one
+        values = np.zeros(len(self.present), one.values.dtype)
+        verdicts = np.full(len(self.present), Verdict.EMPTY, np.uint8)
+        values[self.present], verdicts[self.present] = one.values, one.verdicts
+        return Read(values, verdicts)
 
     def people(self) -> tuple[list[str], NDArray[np.int64]]:
         """The different identifiers, as text, in order of appearance, and which of them each row has."""
@@ -73,36 +83,61 @@ class TypedCells:
         places[appearance] = np.arange(len(names))
         return [str(one) for one in names[appearance]], places[codes]
 
-    def _meant(self, domain: Domain) -> Content:
-        objects = isinstance(self.content, list) or self.content.dtype == object
+    def _understood(self, domain: Domain, reading: Reading) -> Read:
+        """What is there, without the rows in which nothing stands."""
+        said = np.zeros(len(self.content), np.uint8)
+        if reading.dates is not None:
+            return self._dates(said, domain, reading, reading.dates)
         if isinstance(domain, CategoryDomain):
-            if objects or not self.labels:
-                return self.content
-            return _positions(np.asarray(self.content), domain)
-        if not objects:
-            return self.content
-        kind = float if isinstance(domain, RealDomain) else int
-        return [_number(value, kind) for value in self.content]
+            return self._labels(said, domain, reading)
+        numbers = _numbers(self.content, domain)
+        said = np.where(np.isnan(numbers), np.uint8(Verdict.NO_NUMBER), said)
+        said = np.where(_among(numbers, reading.empty), np.uint8(Verdict.EMPTY), said)
+        if isinstance(domain, IntegerDomain | RealDomain):
+            return bounded(numbers, said, domain, reading)
+        true, false = _among(numbers, ("1", *reading.true)), _among(numbers, ("0", *reading.false))
+        wrong = (said != Verdict.EMPTY) & ~(true | false)
+        return Read(true, np.where(wrong, np.uint8(Verdict.NO_TRUTH), said))
+
+    def _dates(self, said: NDArray[np.uint8], domain: Domain, reading: Reading, dates: Dates) -> Read:
+        days, verdicts = _days(self.content, said, dates)
+        if isinstance(domain, CategoryDomain):
+            return labelled(named_days(days, dates), verdicts, domain, reading)
+        assert isinstance(domain, IntegerDomain | RealDomain)
+        return bounded(counted_days(days, dates), verdicts, domain, reading)
+
+    def _labels(self, said: NDArray[np.uint8], domain: CategoryDomain, reading: Reading) -> Read:
+        other = None if reading.other is None else domain.code(reading.other)
+        content = self.content
+        if isinstance(content, list) or content.dtype == object:
+            recode = dict(reading.recode)
+            known = [recode.get(one, one) if isinstance(one, str) else one for one in content]
+            stored = [domain.check([one])[0] if domain.holds(one) else -1 for one in known]
+            return placed(np.array(stored, np.int32), said, other)
+        if not self.labels:
+            return placed(np.where(domain.inside(content), content, -1), said, other)
+        return placed(_positions(content, domain, reading), said, other)
 
 
 class ArrowTable:
     """An Arrow table: its columns have types, and some of them can be read as others."""
 
-    def __init__(self, name: str, table: pyarrow.Table) -> None:
+    def __init__(self, name: str, table: pyarrow.Table, place: str = "row", first: int = 0) -> None:
+        """A refusal calls the first row `place` `first`."""
         self.name = name
-        self._table = table
+        self._table, self._place, self._first = table, place, first
         self._read: dict[str, TextCells | TypedCells] = {}
-        self.column_names, self.rows = list(table.column_names), int(table.num_rows)
+        self.column_names, self.rows = numbered(table.column_names), int(table.num_rows)
 
     def place(self, row: int) -> str:
-        """Rows are counted from 0."""
-        return f"row {row}"
+        """What is said where this row is meant."""
+        return f"{self._place} {self._first + row}"
 
     def cells(self, column: str) -> TextCells | TypedCells:
         """The cells of a column."""
         if column not in self._read:
-            chunks = self._table[column]
-            self._read[column] = _arrow_texts(chunks) if _is_text(chunks.type) else _arrow_cells(chunks)
+            chunks = self._table.column(self.column_names.index(column))
+            self._read[column] = arrow_cells(chunks)
         return self._read[column]
 
 
@@ -163,62 +198,92 @@ def _is_text(kind: pyarrow.DataType) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _arrow_cells(chunks: pyarrow.ChunkedArray) -> TypedCells:
+def arrow_cells(values: pyarrow.Array | pyarrow.ChunkedArray) -> TextCells | TypedCells:
+    """The cells of an Arrow column, or of a part of one; a text that is null is the empty text."""
+    import pyarrow
     from pyarrow import compute
 
-    present = ~compute.is_null(chunks, nan_is_null=True).to_numpy()
-    return TypedCells(present, chunks.filter(present).to_numpy(), labels=True)
-
-
-def _arrow_texts(chunks: pyarrow.ChunkedArray) -> TextCells:
-    """The texts of an Arrow column; a null is the empty text."""
-    import pyarrow
-
-    encoded = chunks.cast(pyarrow.large_string()).fill_null("").combine_chunks().dictionary_encode()
+    if not _is_text(values.type):
+        present = ~compute.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
+        kept = values if present.all() else values.filter(pyarrow.array(present))
+        return TypedCells(present, kept.to_numpy(zero_copy_only=False), labels=True)
+    texts = values.cast(pyarrow.large_string()).fill_null("")
+    whole = texts.combine_chunks() if isinstance(texts, pyarrow.ChunkedArray) else texts
+    encoded = whole.dictionary_encode()
     return TextCells(encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64))
 
 
-def _inside(values: Content, domain: Domain) -> NDArray[np.bool_]:
-    if isinstance(values, np.ndarray):
-        if values.dtype.kind in domain.array_kinds:
-            return domain.inside(values)
-        if values.dtype.kind in "mM":  # dates, which are no numbers, whatever numpy keeps them as
-            return np.zeros(len(values), np.bool_)
-        if _are_floats(values) and isinstance(domain, BitDomain | IntegerDomain):
-            whole: NDArray[np.bool_] = values == np.rint(values)
-            return domain.inside(values) & whole
-        values = values.tolist()
-    return np.fromiter((domain.holds(value) for value in values), np.bool_, len(values))
+def _numbers(content: Content, domain: Domain) -> ColumnArray:
+    """Numbers, and NaN for what is none; a truth is one for bits alone, and whole numbers stay what they are."""
+    kind = content.dtype.kind if isinstance(content, np.ndarray) else "O"
+    if kind == "O":
+        bits = isinstance(domain, BitDomain)
+        return np.fromiter((_number(value, bits=bits) for value in content), np.float64, len(content))
+    assert isinstance(content, np.ndarray)
+    if kind == "u":  # what is beyond a float's whole numbers is beyond every domain
+        return np.minimum(content, np.uint64(LARGEST_INTEGER + 1)).astype(np.int64)
+    if kind == "i" or (kind == "b" and isinstance(domain, BitDomain)):
+        return content.astype(np.int64, copy=False)
+    if kind == "f":
+        return content.astype(np.float64, copy=False)
+    return np.full(
+        len(content), np.nan
+    )  # dates, which are no numbers, whatever numpy keeps them as; or truths
 
 
-def _are_floats(values: Content) -> bool:
-    return isinstance(values, np.ndarray) and values.dtype.kind == "f"
+def _among(numbers: ColumnArray, words: Sequence[str]) -> NDArray[np.bool_]:
+    """Where a number is one of those that words are."""
+    known = [float(word) for word in words if is_number(word)]
+    found = np.zeros(len(numbers), np.bool_)
+    for one in known:
+        found |= numbers == one
+    return found
 
 
-def _positions(values: ColumnArray, domain: CategoryDomain) -> NDArray[np.int64]:
+def _number(value: object, *, bits: bool) -> float:
+    if isinstance(value, bool | np.bool_) and not bits:
+        return math.nan
+    if not isinstance(value, int | float | Decimal | np.number | np.bool_):
+        return math.nan
+    try:
+        number = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (ArithmeticError, ValueError):
+        return math.nan
+    if isinstance(value, int) and number != value:  # beyond what a float has exactly, and every domain
+        return math.copysign(math.inf, number)
+    return number
+
+
+def _days(content: Content, said: NDArray[np.uint8], dates: Dates) -> tuple[Days, NDArray[np.uint8]]:
+    if isinstance(content, np.ndarray) and content.dtype.kind == "M":
+        return content.astype("M8[D]"), said
+    if EXCEL in dates.written and isinstance(content, np.ndarray) and content.dtype.kind in "iuf":
+        return numbered_days(content, said)
+    texts = [str(value) if isinstance(value, date | str) else "" for value in content]
+    return parsed_days(texts, said, replace(dates, written=()) if not _texts_alone(content) else dates)
+
+
+def _texts_alone(content: Content) -> bool:
+    return any(isinstance(value, str) for value in content)
+
+
+def _positions(values: ColumnArray, domain: CategoryDomain, reading: Reading) -> NDArray[np.int32]:
     """The positions of the labels that numbers or truths are written as; -1 where there is none."""
     distinct, codes = np.unique(values, return_inverse=True)
-    places = [domain.code(_label(value, domain)) for value in distinct]
-    return np.array([-1 if place is None else place for place in places], np.int64)[codes]
+    recode = dict(reading.recode)
+    labels = [_label(value, domain, recode) for value in distinct]
+    places = [domain.code(recode.get(label, label)) for label in labels]
+    return np.array([-1 if place is None else place for place in places], np.int32)[codes]
 
 
-def _label(value: np.generic, domain: CategoryDomain) -> str:
+def _label(value: np.generic, domain: CategoryDomain, recode: Mapping[str, str]) -> str:
     """The label that a number or a truth is written as: 7 with missing cells beside it is 7.0 in a data frame."""
     text = str(value)
-    if not domain.holds(text):
+    if not domain.holds(text) and text not in recode:
         if isinstance(value, np.bool_):
             return text.lower()
         if isinstance(value, np.floating) and float(value).is_integer():
             return str(int(value))
     return text
-
-
-def _number(value: Decimal | float | str, kind: type[int] | type[float]) -> object:
-    """The number that a decimal or a float means."""
-    if isinstance(value, str | bool):
-        return value
-    try:
-        number = kind(value)
-        return number if number == value else value
-    except (ValueError, TypeError, OverflowError):
-        return value

@@ -75,7 +75,7 @@ class WorkLimits:
         if seconds > self.request_seconds:
             raise WorkRefused(
                 f"this request would take {seconds:.3g} s of work, and the party allows {self.request_seconds:g} s a "
-                "request: ask about fewer people at a time, or ask less of each"
+                "request: ask about fewer people at a time, or ask less of each (work.request_seconds)"
             )
         if piece_seconds > self.piece_seconds:
             raise WorkRefused(
@@ -126,6 +126,7 @@ class WorkAccounts:
             raise WorkRefused(
                 f"this request would take {seconds:.3g} s of work; the party does {limits.caller_seconds:g} s for a caller "
                 f"within {limits.window_seconds:g} s, and too little of it is left: ask later, or for less"
+                " (work.caller_seconds)"
             )
         if self.used() + seconds > limits.total_seconds:
             raise Busy(

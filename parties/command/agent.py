@@ -40,19 +40,48 @@ def agent_init(config: ConfigArgument, json: JsonOption = False) -> None:
 
 @agent_app.command("publish")
 @command
-def agent_publish(config: ConfigArgument, json: JsonOption = False) -> None:
+def agent_publish(
+    config: ConfigArgument,
+    prepare: Annotated[
+        bool,
+        typer.Option(
+            "--prepare", help="Only read the table, at the lowest priority; the epoch waits to be opened."
+        ),
+    ] = False,
+    open_prepared: Annotated[bool, typer.Option("--open", help="Open the epoch that waits.")] = False,
+    json: JsonOption = False,
+) -> None:
     """Open a new epoch: read the table anew, and answer from it from now on.  A running agent notices by itself."""
+    from dataclasses import asdict
+
+    from parties.agent.apart import apart
+    from parties.agent.by_hand import open_waiting, prepare_to_wait
+    from parties.agent.changes import read_changes
     from parties.agent.config import load_config
     from parties.agent.state import publish
     from parties.view.waiting import waiting
 
-    with waiting(stderr_console(), "reading the table"):
-        opened = publish(load_config(config))
+    if prepare and open_prepared:
+        raise InvalidParameter("--prepare and --open are two steps; without both an epoch opens at once")
+    settings = load_config(config)
+    with waiting(stderr_console(), "opening the epoch" if open_prepared else "reading the table"):
+        if prepare:
+            apart(prepare_to_wait, settings)
+            told: dict[str, object] = {"waits": True}
+        else:
+            opened = open_waiting(settings) if open_prepared else publish(settings)
+            told = {"epoch": opened.number, "opened_at": opened.opened_at}
+    changes = read_changes(settings.storage)
     if json:
-        print_ok({"epoch": opened.number, "opened_at": opened.opened_at})
+        print_ok({**told, "changes": asdict(changes)})
+        return
+    if prepare:
+        words = "The table is read; `localdp agent publish --open` opens the epoch. Nothing has changed until then"
     else:
-        told = f"Epoch {opened.number} is open; requests of earlier ones have expired"
-        print_whole(stdout_console(), told)
+        words = f"Epoch {told['epoch']} is open; requests of earlier ones have expired"
+    print_whole(stdout_console(), words)
+    for line in changes.lines():
+        print_whole(stdout_console(), f"  {line}")
 
 
 @agent_app.command("run")
@@ -74,6 +103,39 @@ def agent_run(config: ConfigArgument, json: JsonOption = False) -> None:
             print_whole(console, f"{settings.name} serves at {address}; Ctrl-C ends it")
 
     asyncio.run(serve_agent(settings, started, lambda text: print_whole(console, text)))
+
+
+@agent_app.command("roads")
+@command
+def agent_roads(
+    config: ConfigArgument,
+    billboard: Annotated[Path, typer.Argument(help="A file of `localdp release equilibrium --out`.")],
+    out: Annotated[
+        Path | None, typer.Option(help="File for everybody's road, in the table's order.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Say which road each of one's own people takes, by a billboard; nothing leaves this machine."""
+    import json as json_text
+
+    from localdp.algorithms.games.billboard import Billboard
+    from parties.agent.config import load_config
+    from parties.agent.table import table_of
+    from parties.durable import write_atomically
+
+    try:
+        published = json_text.loads(billboard.read_text())["learned"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InvalidParameter(f"{billboard} is no file of `localdp release equilibrium --out`") from error
+    roads = Billboard.read(published).roads(table_of(load_config(config))[0]) + 1
+    if out is not None:
+        write_atomically(out, "road\n" + "".join(f"{road}\n" for road in roads), confidential=True)
+    counts = {str(road): int((roads == road).sum()) for road in sorted(set(roads.tolist()))}
+    if json:
+        print_ok({"people": len(roads), "of_each_road": counts})
+        return
+    for road, people in counts.items():
+        print_whole(stdout_console(), f"road {road}: {people} of one's own people")
 
 
 @agent_app.command("backup")

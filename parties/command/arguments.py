@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import typer
 
 from localdp.oracles.models import DEFAULT_MODEL, ModelName
+from parties.executors.chosen import MOST_WORKERS, ExecutorName
 
 _WHO = "Who is asked"
 _SHARED = "Of the shared model"
@@ -27,7 +28,8 @@ ReportEpsilonOption = Annotated[
 PlanOption = Annotated[
     str,
     typer.Option(
-        "--noise-plan", help="each-server, divided, divided(t) or joint: see `localdp shared explain`."
+        "--noise-plan",
+        help="each-server, divided, divided(t), joint or proved: see `localdp shared explain`.",
     ),
 ]
 PeopleOption = Annotated[str, typer.Option(help="How many made-up people there are.")]
@@ -55,6 +57,22 @@ AnywayOption = Annotated[
 SettingsOption = Annotated[
     list[str] | None,
     typer.Option("--set", help="NAME=VALUE of a further parameter, such as depth=3; several are allowed."),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", "--jobs", min=1, max=MOST_WORKERS, help="How many workers; as many as processors."
+    ),
+]
+ExecutorOption = Annotated[
+    ExecutorName | None,
+    typer.Option(help="Who works: this process, worker processes, or a Dask cluster (extra scale)."),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Of a Dask cluster that runs, such as tcp://10.0.0.7:8786; one of this machine otherwise."
+    ),
 ]
 QueryArgument = Annotated[str, typer.Argument(help="A statistical query, such as 'smoker and age >= 65'.")]
 # Files are opened by the commands themselves, which say in one line what is wrong with them: not checked by the parser.
@@ -93,7 +111,8 @@ class Asking:
     expect: Annotated[
         str,
         typer.Option(
-            rich_help_panel=_WHO, help="Which ones, separated by commas; all of them are waited for."
+            rich_help_panel=_WHO,
+            help="Which ones, separated by commas, each NAME or NAME=FINGERPRINT; all are waited for.",
         ),
     ] = ""
     people: Annotated[
@@ -109,7 +128,7 @@ class Asking:
         str,
         typer.Option(
             rich_help_panel=_SHARED,
-            help="each-server, divided or divided(t): see `localdp shared explain`.",
+            help="each-server, divided, divided(t), joint or proved: see `localdp shared explain`.",
         ),
     ] = "each-server"
     tier: Annotated[

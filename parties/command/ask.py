@@ -56,5 +56,7 @@ def answer_data(answer: Answer, oracle: StatisticalQueryOracle) -> Data:
         **epsilon_data(oracle.cost.epsilon_promised, oracle.cost.epsilon_charged),
         "rounds": oracle.cost.rounds,
         "bytes_moved": oracle.cost.bytes_moved,
+        "server_rounds": oracle.cost.server_rounds,
+        "server_bytes": oracle.cost.server_bytes,
         "privacy": oracle.claim.statement(),
     }

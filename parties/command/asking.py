@@ -86,9 +86,8 @@ def _connected(asking: Asking, tell: Tell) -> Federation:
     if asking.connect is not None:
         read_state(asking.connect)  # a file that cannot be read is told as any other file
     expected = [name for name in names(asking.expect) if name]
-    tell(
-        f"waiting until {', '.join(expected)} dial in" if expected else "waiting for the parties to answer"
-    )
+    told = ", ".join(name.partition("=")[0] for name in expected)
+    tell(f"waiting until {told} dial in" if expected else "waiting for the parties to answer")
     return Federation.connect(
         asking.connect,
         asking.identity,

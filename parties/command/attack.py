@@ -6,13 +6,13 @@ Checked in tests/integration/test_attack_command.py.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from parties.command.arguments import JsonOption, OutOption, SeedOption
 from parties.command.declaring import command
-from parties.command.output import stderr_console
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,11 +20,16 @@ if TYPE_CHECKING:
     from localdp.experiments.attack_trials import Range
     from localdp.experiments.panels import Demonstration
 
+_TRIALS = {"differencing": 400, "game": 400, "synthesis": 3}  # unless told; 10 of the others
+
 
 @command
 def attack(
     kind: Annotated[
-        Literal["reconstruction", "averaging", "differencing"], typer.Argument(help="Which attack.")
+        Literal[
+            "reconstruction", "averaging", "differencing", "tracing", "synthesis", "overfitting", "game"
+        ],
+        typer.Argument(help="Which attack."),
     ],
     trials: Annotated[
         int | None, typer.Option(min=1, max=10_000, help="How often each point is tried.")
@@ -34,30 +39,15 @@ def attack(
     insecure_seed: SeedOption = None,
 ) -> None:
     """Show an attack, and what stops it."""
-    from localdp.experiments.attack_trials import Range
-    from localdp.randomness.keyring import Keyring
-    from parties.command.demonstration import run_demonstration
-    from parties.view.waiting import waiting
+    from parties.command.demonstration import run_trials
 
     attacked, usual = _demonstration(kind)
-
-    def run() -> Demonstration:
-        with waiting(stderr_console(), "starting") as tell:
-            return attacked(Range(Keyring.of_seed(insecure_seed), trials or usual, tell))
-
-    run_demonstration(run, out, json)
+    run_trials(attacked, trials or usual, insecure_seed, out, json)
 
 
 def _demonstration(kind: str) -> tuple[Callable[[Range], Demonstration], int]:
     """The attack, and how often it is tried unless told."""
-    if kind == "averaging":
-        from localdp.experiments.attack_averaging import averaging
-
-        return averaging, 10
-    if kind == "differencing":
-        from localdp.experiments.attack_differencing import differencing
-
-        return differencing, 400
-    from localdp.experiments.attack_reconstruction import reconstruction
-
-    return reconstruction, 10
+    attacked: Callable[[Range], Demonstration] = getattr(
+        import_module(f"localdp.experiments.attack_{kind}"), kind
+    )
+    return attacked, _TRIALS.get(kind, 10)

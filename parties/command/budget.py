@@ -14,11 +14,13 @@ import typer
 from localdp.errors import InvalidParameter
 from parties.command.arguments import ConfigArgument, JsonOption
 from parties.command.declaring import command
-from parties.command.output import plain_path, print_ok, print_whole, stdout_console
+from parties.command.output import ExitCode, plain_path, print_ok, print_whole, stdout_console
+from parties.durable import Data
 
 if TYPE_CHECKING:
     from parties.agent.config import AgentConfig
     from parties.agent.entries import LedgerEntry
+    from parties.agent.uses import UsesOfAll
 
 budget_app = typer.Typer(help="What was asked of your people, and what remains.", no_args_is_help=True)
 
@@ -87,23 +89,27 @@ def budget_history(
 def budget_export(
     config: ConfigArgument,
     out: Annotated[Path, typer.Option(help="Where to write the signed register.")],
+    uses: Annotated[
+        bool,
+        typer.Option("--uses", help="What was asked at which price alone, and of nobody in particular."),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Write a signed, machine-readable register of every use of epsilon."""
     from parties.agent.config import load_config
     from parties.agent.register import export
     from parties.agent.secret_file import load_secrets
+    from parties.agent.uses import uses_of
 
     settings = load_config(config)
-    document = export(settings.name, _entries(settings), load_secrets(settings.storage).signer())
+    write, entries = (uses_of if uses else export), _entries(settings)
+    document = write(settings.name, entries, load_secrets(settings.storage).signer())
     out.write_text(json_text.dumps(document, indent=2) + "\n")
     if json:
-        print_ok(
-            {"out": str(out), "entries": len(document["entries"]), "public_key": document["public_key"]}
-        )
+        print_ok({"out": str(out), "entries": len(entries), "public_key": document["public_key"]})
         return
     console = stdout_console()
-    print_whole(console, f"{len(document['entries'])} entries written to {plain_path(out)}")
+    print_whole(console, f"{len(entries)} entries written to {plain_path(out)}")
     print_whole(console, f"public key {document['public_key']}")
 
 
@@ -130,6 +136,78 @@ def budget_verify(
         print_ok({"entries": entries, "verified": True})
     else:
         stdout_console().print(f"whole and signed: {entries} entries")
+
+
+@budget_app.command("collect")
+@command
+def budget_collect(
+    registers: Annotated[
+        list[Path],
+        typer.Argument(readable=False, help="Registers of several parties, by `localdp budget export`."),
+    ],
+    keys: Annotated[
+        Path,
+        typer.Option(
+            readable=False,
+            help='TOML file: a line NAME = "PUBLIC KEY" for each party, known from elsewhere.',
+        ),
+    ],
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(readable=False, help="A register that was collected before; several are allowed."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show uses of epsilon by purpose, over all parties and without people; name registers that cannot be right."""
+    from parties.agent.uses import collected
+
+    found = collected(
+        [_document(path) for path in registers], _keys(keys), [_document(path) for path in earlier or ()]
+    )
+    data = {
+        "parties": list(found.parties),
+        "purposes": [one.to_data() for one in found.purposes],
+        "faults": dict(found.faults),
+    }
+    if json:
+        print_ok(data)
+    else:
+        _print_collected(found)
+    if found.faults:
+        raise typer.Exit(int(ExitCode.FAILED))
+
+
+def _print_collected(found: UsesOfAll) -> None:
+    from rich.table import Table
+
+    console = stdout_console()
+    table = Table(title=f"Uses of epsilon, by {len(found.parties)} parties", title_justify="left")
+    for heading in ("question", "parties", "uses", "largest", "most in all"):
+        table.add_column(heading, justify="left" if heading == "question" else "right", overflow="fold")
+    for one in found.purposes:
+        table.add_row(one.question, f"{one.parties:,}", f"{one.uses:,}", str(one.largest), str(one.most))
+    console.print(table)
+    for name, why in found.faults.items():
+        print_whole(console, f"{name} does not count: {why}")
+
+
+def _document(path: Path) -> Data:
+    try:
+        document: Data = json_text.loads(path.read_text())
+    except ValueError as error:
+        raise InvalidParameter(f"{plain_path(path)}: a register is JSON") from error
+    return document
+
+
+def _keys(path: Path) -> dict[str, bytes]:
+    from parties.toml_file import TomlFile
+
+    try:
+        return {name: bytes.fromhex(key) for name, key in TomlFile(path).table.items()}
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f'{plain_path(path)}: a line is NAME = "PUBLIC KEY", in hexadecimal'
+        ) from error
 
 
 def _entries(config: AgentConfig) -> list[LedgerEntry]:

@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from localdp.errors import InvalidParameter
-from localdp.oracles.models import MODELS, models_with
+from localdp.oracles.compared import COMPARED
+from localdp.oracles.models import models_with
 from parties.command.arguments import (
     EpsilonOption,
+    ExecutorOption,
     JsonOption,
     PartiesOption,
     PlanOption,
     ResumeOption,
+    SchedulerOption,
     SeedOption,
     ServersOption,
+    WorkersOption,
 )
 from parties.command.declaring import command
 from parties.command.options import names, require_writable, whole_number, whole_numbers
@@ -35,6 +39,7 @@ from parties.command.signals import terminate_like_ctrl_c
 
 if TYPE_CHECKING:
     from localdp.experiments.comparison import Comparison
+    from parties.executors.chosen import ChosenExecutor
     from parties.experiments.cells import Block, BlockResult
     from parties.experiments.definition import Experiment
     from parties.experiments.journal import SweepJournal
@@ -49,16 +54,18 @@ def compare(
         str, typer.Option(help="Numbers of people, separated by commas.")
     ] = "100,1000,1e4,1e5,1e6",
     trials: Annotated[str, typer.Option(help="How often each count is repeated.")] = "2000",
-    models: Annotated[str, typer.Option(help="Which trust models.")] = ",".join(MODELS),
+    models: Annotated[
+        str, typer.Option(help="Which trust models; joint is shared with joint noise, on three servers.")
+    ] = ",".join(COMPARED),
     transport: Annotated[
         Literal["process", "grpc"], typer.Option(help="Parties as objects or as processes.")
     ] = "process",
     noise_plan: PlanOption = "each-server",
     parties: PartiesOption = 4,
     servers: ServersOption = 2,
-    jobs: Annotated[
-        int, typer.Option(min=1, max=64, help="Worker processes, with --transport process.")
-    ] = 2,
+    workers: WorkersOption = 2,
+    executor: ExecutorOption = None,
+    scheduler: SchedulerOption = None,
     out: Annotated[Path | None, typer.Option(help="Directory for compare.json, .svg and .html.")] = None,
     resume: ResumeOption = False,
     json: JsonOption = False,
@@ -70,6 +77,7 @@ def compare(
     """
     from localdp.accounting.epsilon import Epsilon
     from localdp.sharing.noise_plans import NoisePlan
+    from parties.executors.chosen import ChosenExecutor
     from parties.experiments.comparing import comparison
     from parties.experiments.definition import PartiesPlan, Sweep
 
@@ -81,6 +89,7 @@ def compare(
         whole_number(trials),
         () if insecure_seed is None else (insecure_seed,),
     )
+    chosen = ChosenExecutor.named(executor, workers, scheduler)
     plan = PartiesPlan(
         parties, share_servers=servers, transport="processes" if transport == "grpc" else "in-process"
     )
@@ -91,13 +100,13 @@ def compare(
             raise InvalidParameter(
                 "--resume goes on with what was kept in a directory: give the same --out"
             )
-        _tell(_measured(experiment, transport, jobs, None), (), json)
+        _tell(_measured(experiment, transport, chosen, None), (), json)
     else:
-        _tell(*_kept(experiment, transport, jobs, out, resume), json)
+        _tell(*_kept(experiment, transport, chosen, out, resume), json)
 
 
 def _kept(
-    experiment: Experiment, transport: str, jobs: int, out: Path, resume: bool
+    experiment: Experiment, transport: str, chosen: ChosenExecutor, out: Path, resume: bool
 ) -> tuple[Comparison, Sequence[Path]]:
     """Measure and write files; what is finished is kept in a journal until all of it is."""
     from parties.experiments.journal import SweepJournal, header_of
@@ -107,7 +116,7 @@ def _kept(
     require_matplotlib()
     require_writable(out)
     with going_on(), closing(SweepJournal(out, header_of(experiment), resume, JOURNAL)) as journal:
-        measured = _measured(experiment, transport, jobs, journal)
+        measured = _measured(experiment, transport, chosen, journal)
         written = write_comparison(measured, out)
         journal.path.unlink()
     return measured, written
@@ -126,11 +135,12 @@ def _tell(measured: Comparison, written: Sequence[Path], json: bool) -> None:
 
 
 def _measured(
-    experiment: Experiment, transport: str, jobs: int, journal: SweepJournal | None
+    experiment: Experiment, transport: str, chosen: ChosenExecutor, journal: SweepJournal | None
 ) -> Comparison:
     """The experiment, with a progress bar on standard error that moves with every finished block of trials."""
     from localdp.experiments.comparison import Comparison
     from localdp.oracles.shuffler import DEFAULT_DELTA
+    from parties.executors.chosen import HERE
     from parties.experiments.comparing import run_comparison
     from parties.view.waiting import trials_shown
 
@@ -142,8 +152,8 @@ def _measured(
             advance(f"{block.cell.model}, n = {block.cell.people:,}", block.trials)
 
         # Processes answer one after the other, and are started once for each number of people.
-        workers = jobs if experiment.parties.transport == "in-process" else 1
-        points, privacy = run_comparison(experiment, journal=journal, jobs=workers, done=done)
+        used = chosen if experiment.parties.transport == "in-process" else HERE
+        points, privacy = run_comparison(experiment, journal=journal, done=done, chosen=used)
     return Comparison(
         epsilon=float(sweep.epsilons[0]),
         noise_plan=str(experiment.options[models_with("noise_plan")[0]]["noise_plan"]),

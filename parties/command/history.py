@@ -13,6 +13,7 @@ from rich.text import Text
 from localdp.accounting.ledger import Charge
 from parties.agent.entries import (
     Content,
+    Decided,
     EpochEnded,
     EpochOpened,
     LedgerEntry,
@@ -22,6 +23,7 @@ from parties.agent.entries import (
     Witnessed,
 )
 from parties.agent.register import entry_data
+from parties.agent.uses import question_of
 from parties.command.output import print_prose
 
 _INDENT = 4
@@ -58,13 +60,13 @@ def _told(content: Content) -> tuple[str, str]:
             return f"{entries} entries of layout {version} were brought over", ""
         case Witnessed(key):
             return "the witness has this key from here on", key.hex()
+        case Decided(caller, question, price, allowed):
+            may = "may ask" if allowed else "may not ask"
+            return (
+                f"{caller or 'somebody on loopback'} {may} {question}",
+                f"at epsilon {price} or {'less' if allowed else 'more'}",
+            )
     return content.kind, ""
-
-
-def question_of(purpose: str) -> tuple[str, str]:
-    """What a charge was for: the question, and the randomizer or the collection, which the ledger writes before it."""
-    how, of, question = purpose.partition(" of ")
-    return (question, f"by {how}") if of else (purpose, "")
 
 
 def _figures(entry: LedgerEntry) -> tuple[str, ...]:

@@ -24,23 +24,31 @@ from parties.command.budget import budget_app
 from parties.command.choose import choose
 from parties.command.compare import compare
 from parties.command.contract import contract
+from parties.command.data import data_app
 from parties.command.doctor import doctor
 from parties.command.fit import fit
 from parties.command.histogram import histogram
 from parties.command.keys import keys_app
 from parties.command.mean import mean
 from parties.command.output import usage_error
+from parties.command.owner import owner_app
+from parties.command.pan_private import pan_private_app
 from parties.command.parties import parties_app
 from parties.command.plan import plan
+from parties.command.play import play
 from parties.command.quantile import quantile
 from parties.command.release import release
 from parties.command.report import report
+from parties.command.reports import aggregate, reports_app
 from parties.command.round import round_command
 from parties.command.run import run
 from parties.command.separate import separate
 from parties.command.share_server import share_server_app
 from parties.command.shared import shared_app
 from parties.command.shuffler import shuffler_app
+from parties.command.simulate import simulate
+from parties.command.site import site_app
+from parties.command.stream import stream_app
 from parties.command.witness import witness_app
 
 PANELS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = {
@@ -51,18 +59,24 @@ PANELS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = {
         "histogram": histogram,
         "fit": fit,
         "release": release,
+        "stream": stream_app,
+        "pan-private": pan_private_app,
         "round": round_command,
+        "reports": reports_app,
+        "aggregate": aggregate,
         "plan": plan,
     },
     "Run a party": {
+        "data": data_app,
         "agent": agent_app,
         "parties": parties_app,
         "share-server": share_server_app,
         "shuffler": shuffler_app,
         "witness": witness_app,
     },
-    "Keys and budgets": {"keys": keys_app, "budget": budget_app},
+    "Keys and budgets": {"keys": keys_app, "budget": budget_app, "owner": owner_app, "site": site_app},
     "Experiments and science": {
+        "simulate": simulate,
         "compare": compare,
         "run": run,
         "report": report,
@@ -71,6 +85,7 @@ PANELS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = {
         "shared": shared_app,
         "separate": separate,
         "attack": attack,
+        "play": play,
         "contract": contract,
         "doctor": doctor,
     },

@@ -5,6 +5,9 @@ The result goes to stdout, progress and errors to stderr.  With --json stdout ho
     {"schema_version": 1, "status": "ok", "exit_code": 0, "data": ...}
     {"schema_version": 1, "status": "error", "exit_code": 5, "error_code": ..., "message": ..., "hint": ...}
 
+What came from elsewhere, a register, a label or a column's name, is text and nothing else: no markup of rich, and no
+control character, in whatever it is shown.
+
 Words for people are broken between words on a terminal, and are one line elsewhere; what is to be copied is whole.
 The hint of some errors is generic, and their message says more: it is in the envelope, and not in the line for people.
 
@@ -20,7 +23,7 @@ import json as json_text
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -28,7 +31,8 @@ from typing import Any, NamedTuple
 
 import typer
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from localdp import errors
@@ -94,6 +98,9 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
     ),
     errors.PolicyRefused: Outcome(
         "policy_refused", ExitCode.FAILED, "stay within the party's policy, or ask its operator"
+    ),
+    errors.ApprovalNeeded: Outcome(
+        "approval_needed", ExitCode.FAILED, "ask again when the party's owner has approved it"
     ),
     errors.WorkRefused: Outcome(
         "work_refused", ExitCode.FAILED, "ask about fewer people at once, ask less of each, or wait an hour"
@@ -235,14 +242,36 @@ def print_ok(data: object) -> None:
     print_envelope(envelope_ok(data))
 
 
+class PlainConsole(Console):
+    """A console to which every text is what it says: `[red]` is five characters, and no escape gets through."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """The pieces of lines, without control characters but those of rich itself."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else Segment(_without_controls(piece.text), piece.style)
+
+
+def _without_controls(text: str) -> str:
+    """As wide as rich thinks that it is, so that nothing is cut: control characters have no width to it."""
+    if text.isprintable():
+        return text
+    kept = (one if one.isprintable() or one == "\n" else " " * cell_len(one) for one in text)
+    return "".join(kept)
+
+
 def stdout_console() -> Console:
     """For results.  rich leaves out colour where stdout is no terminal, and heeds NO_COLOR."""
-    return Console()
+    return PlainConsole()
 
 
 def stderr_console() -> Console:
     """For progress and errors."""
-    return Console(stderr=True)
+    return PlainConsole(stderr=True)
 
 
 def print_whole(console: Console, text: str) -> None:

@@ -14,18 +14,67 @@ from parties.command.arguments import AnywayOption, AskingMany, JsonOption, Sett
 from parties.command.declaring import command
 from parties.durable import Data
 
+# What each is of: a list, or so many parameters.
+_OF_A_LIST = {
+    "marginals": "columns",
+    "construction": "queries",
+    "equilibrium": "own",
+    "finite-class": "hypotheses",
+}
+_OF = {
+    "ranges": ("column",),
+    "stream": ("query",),
+    "factorised-stream": ("query",),
+    "blocks": ("estimate",),
+    "winner": ("query",),
+    "blocks-winner": ("estimate",),
+    "scale": ("column",),
+    "stable-median": ("column",),
+    "stable-mean": ("column",),
+    "auction": ("bid",),
+    "two-outcomes": ("first", "second"),
+}
+# And over a stream of people, or as answers that belong together.
+_OF_MANY = {**_OF_A_LIST, "projected": "queries", "experts": "losses", "simplex": "columns"}
+
 
 @command
 def release(
     name: Annotated[
-        Literal["ranges", "marginals", "construction"],
+        Literal[
+            "ranges",
+            "marginals",
+            "projected",
+            "experts",
+            "simplex",
+            "factorised-stream",
+            "construction",
+            "stream",
+            "blocks",
+            "winner",
+            "blocks-winner",
+            "scale",
+            "stable-median",
+            "stable-mean",
+            "equilibrium",
+            "auction",
+            "two-outcomes",
+            "finite-class",
+        ],
         typer.Argument(
-            help="ranges: the quantiles of a column; marginals: tables of several columns; construction: a list of queries."
+            help="ranges: the quantiles of a column; marginals: tables of several columns; construction: a list of "
+            "queries; stream: a running count; blocks: an estimate of blocks of people; winner: the most frequent value; "
+            "blocks-winner: what most blocks say; scale, stable-median, stable-mean: where data are stable; "
+            "equilibrium: roads, over a billboard; auction: a price; two-outcomes: the better one; finite-class: the "
+            "best of a list of conditions."
         ),
     ],
     of: Annotated[
         list[str],
-        typer.Argument(help="A column for ranges, columns for marginals, queries for a construction."),
+        typer.Argument(
+            help="A column for ranges, columns for marginals, queries for a construction, a query for a stream or "
+            "a winner, an estimate such as 'median(age)' for blocks, the costs of each road for an equilibrium."
+        ),
     ],
     asking: AskingMany,
     settings: SettingsOption = None,
@@ -42,15 +91,13 @@ def release(
     from parties.command.asking import asked, terms_of
     from parties.command.learning import parameters_of, print_learned
 
-    if name == "ranges" and len(of) != 1:
-        raise InvalidParameter("ranges are of one column")
-    about: dict[str, Data] = {
-        "ranges": {"column": of[0]},
-        "marginals": {"columns": of},
-        "construction": {"queries": of},
-    }
+    wanted = _OF.get(name, of)
+    if len(of) != len(wanted):
+        raise InvalidParameter(f"{name} takes {len(wanted)} of these, and not {len(of)}")
+    listed = name in _OF_MANY
+    about: Data = {_OF_MANY[name]: of} if listed else dict(zip(_OF[name], of, strict=True))
     patient = {"check_signal": False} if anyway else {}
-    task = LearnerTask(name, {**about[name], **parameters_of(settings or ()), **patient})
+    task = LearnerTask(name, {**about, **parameters_of(settings or ()), **patient})
     with asked(asking, task.check) as federation:
         released = federation.release(task.learner(), **terms_of(asking))
     print_learned(name, released, out, json)

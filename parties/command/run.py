@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from importlib.util import find_spec
@@ -11,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parties.command.arguments import JsonOption, ResumeOption, SeedOption
+from parties.command.arguments import (
+    ExecutorOption,
+    JsonOption,
+    ResumeOption,
+    SchedulerOption,
+    SeedOption,
+    WorkersOption,
+)
 from parties.command.declaring import command
 from parties.command.output import (
     going_on,
@@ -27,12 +33,12 @@ from parties.durable import Data
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from parties.executors.chosen import ChosenExecutor
     from parties.experiments.definition import Experiment
     from parties.experiments.forecast import Forecast
     from parties.experiments.results import Results
     from parties.experiments.running import Run
 
-MOST_JOBS = 64
 _DIMENSION = "dim."  # a column of its own only where there is one
 _SPARE = ("bytes", "refused", "trials", "predicted")  # where a terminal is narrow
 
@@ -50,9 +56,9 @@ def run(
         bool, typer.Option("--dry-run", help="Only say what each cell would yield, cost and take.")
     ] = False,
     resume: ResumeOption = False,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, max=MOST_JOBS, help="Worker processes; as many as processors.")
-    ] = None,
+    workers: WorkersOption = None,
+    executor: ExecutorOption = None,
+    scheduler: SchedulerOption = None,
     out: Annotated[
         Path | None, typer.Option(help="Where results go, instead of where the file says.")
     ] = None,
@@ -64,6 +70,7 @@ def run(
     Experiments sweep over trust models, epsilons, people and dimensions, with many trials.
     """
     from parties.command.signals import terminate_like_ctrl_c
+    from parties.executors.chosen import ChosenExecutor
     from parties.experiments.running import seeded
 
     name, loaded = _loaded(file)
@@ -72,9 +79,9 @@ def run(
     if dry_run:
         _several([_forecast(experiment, json) for experiment in experiments], json)
         return
-    workers = jobs or min(MOST_JOBS, os.cpu_count() or 1)
+    chosen = ChosenExecutor.named(executor, workers, scheduler)
     with going_on():
-        runs = [_finished(experiment, workers, resume, json) for experiment in experiments]
+        runs = [_finished(experiment, chosen, resume, json) for experiment in experiments]
     if name is not None:
         _tell_table(name, experiments, runs, json)
         return
@@ -108,13 +115,13 @@ def _elsewhere(experiments: tuple[Experiment, ...], out: Path | None) -> list[Ex
     ]
 
 
-def _finished(experiment: Experiment, workers: int, resume: bool, json: bool) -> Run:
+def _finished(experiment: Experiment, chosen: ChosenExecutor, resume: bool, json: bool) -> Run:
     """The run of one experiment, with its report."""
     from parties.experiments.running import run_experiment
     from parties.view.experiments import experiment_shown
 
     with experiment_shown(experiment, stderr_console(), json) as done:
-        finished = run_experiment(experiment, jobs=workers, resume=resume, done=done)
+        finished = run_experiment(experiment, resume=resume, done=done, chosen=chosen)
     finished.written.extend(_report(experiment.output.directory, finished.written, json))
     return finished
 

@@ -19,6 +19,22 @@ from parties.command.declaring import command
 from parties.command.options import named_address
 from parties.command.output import print_ok, print_whole, stderr_console
 
+SecretsOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="File for its secrets. Default: beside the state, in FILE.secrets. Needed where the state is in a database."
+    ),
+]
+CoresOption = Annotated[
+    int, typer.Option(help="Cores that check reports; for histograms and longer reports.", min=1, max=64)
+]
+RelayedOption = Annotated[
+    bool,
+    typer.Option(
+        "--relayed",
+        help="Also collections whose shares somebody carries for the parties. Whoever does can fill any batch.",
+    ),
+]
 share_server_app = typer.Typer(help="A share server: one part of the shared curator.", no_args_is_help=True)
 
 
@@ -29,11 +45,13 @@ def share_server_run(
     listen: ListenOption = "127.0.0.1:0",
     tls: TlsOption = None,
     state: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="File for its state; its secrets are beside it, in FILE.secrets. Both are made if they do not exist."
+            help="File for its state, or postgresql://USER@HOST/DATABASE. What is not there is made. No password in it:"
+            " that is for ~/.pgpass."
         ),
     ] = None,
+    secrets: SecretsOption = None,
     peer: Annotated[
         list[str] | None,
         typer.Option(help="NAME=HOST:PORT of another share server that it may lead; several are allowed."),
@@ -64,13 +82,8 @@ def share_server_run(
     longest_hours: Annotated[
         float, typer.Option(help="From the opening of a collection to its end.", min=0.01)
     ] = 24.0,
-    relayed: Annotated[
-        bool,
-        typer.Option(
-            "--relayed",
-            help="Also collections whose shares somebody carries for the parties. Whoever does can fill any batch.",
-        ),
-    ] = False,
+    relayed: RelayedOption = False,
+    workers: CoresOption = 1,
     json: JsonOption = False,
 ) -> None:
     """Serve until Ctrl-C.  Without --state everything is in memory, and the name gets a random number."""
@@ -100,6 +113,7 @@ def share_server_run(
             identity,
             started,
             state=state,
+            secrets=secrets,
             peers=peers,
             collectors=frozenset(collector) if collector else None,
             policy=ServerPolicy(
@@ -111,6 +125,7 @@ def share_server_run(
                 relayed=relayed,
             ),
             told=lambda text: print_whole(stderr_console(), text),
+            workers=workers,
         )
     )
 
@@ -119,13 +134,20 @@ def share_server_run(
 @command
 def share_server_rotate(
     name: Annotated[str, typer.Option(help="What agents and collections call it.")],
-    state: Annotated[Path, typer.Option(help="File of its state.", exists=True)],
+    state: Annotated[
+        str, typer.Option(help="Where its state is: the file, or the address of the database.")
+    ],
+    secrets: SecretsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Give a server that is stopped a new key.  The old one stays while a collection is open under it."""
+    from localdp.errors import InvalidParameter
+    from parties.database import is_address
     from parties.shares.run import rotated
 
-    key = rotated(name, state, lambda text: print_whole(stderr_console(), text))
+    if not is_address(state) and not Path(state).exists():
+        raise InvalidParameter(f"there is no state at {state}")
+    key = rotated(name, state, lambda text: print_whole(stderr_console(), text), secrets=secrets)
     if json:
         print_ok({"name": name, "key": key})
     else:

@@ -36,7 +36,7 @@ def shared_explain(
     servers: ServersOption = 3,
     plan: Annotated[
         str | None,
-        typer.Option(help="each-server, divided, divided(t) or joint; all of them if not given."),
+        typer.Option(help="each-server, divided, divided(t), joint or proved; all of them if not given."),
     ] = None,
     sensitivity: Annotated[
         str, typer.Option(help="How far one person moves the sums: 1 for a count, 2 for a histogram.")
@@ -122,12 +122,13 @@ class _Question:
             return [NoisePlan.parse(self.plan)]
         # divided(m - 1) is each-server by another name.
         divided = [NoisePlan.divided(t) for t in range(self.servers - 1)]
-        return [NoisePlan.EACH_SERVER, *divided, *[NoisePlan.JOINT] * (self.servers == JOINT_SERVERS)]
+        joint = [NoisePlan.JOINT] * (self.servers == JOINT_SERVERS)
+        return [NoisePlan.EACH_SERVER, *divided, *joint, *[NoisePlan.PROVED] * (self.servers > 1)]
 
     def _deltas(self, explained: list[_Explained]) -> str:
         """What stands beside epsilon."""
         largest = max(float(one.noise.delta(self.length)) for one in explained)
-        return f"delta of joint noise {largest:.2g}, else 0" if largest else "delta = 0"
+        return f"delta of joint and proved noise {largest:.2g}, else 0" if largest else "delta = 0"
 
     def table(self, explained: list[_Explained], *, unicode: bool = True) -> Table:
         from rich import box

@@ -12,7 +12,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 AGAIN_SECONDS = 0.5
@@ -32,6 +32,27 @@ def insistent_interruptions() -> Iterator[None]:
         heard()
         signal.signal(signal.SIGINT, before[0])
         signal.signal(signal.SIGALRM, before[1])
+
+
+@contextmanager
+def stopped_by_ctrl_c() -> Iterator[Callable[[], bool]]:
+    """The first Ctrl-C only has what is yielded say so, and the block ends in good order; the second one interrupts."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked.is_set
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def stop(*_: object) -> None:
+        asked.set()
+        signal.signal(signal.SIGINT, before)
+
+    if before is not signal.SIG_IGN:  # as by nohup
+        signal.signal(signal.SIGINT, stop)
+    try:
+        yield asked.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def heard() -> None:

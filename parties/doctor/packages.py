@@ -24,9 +24,18 @@ INSTALL = "pip install --upgrade localdp"
 UNNEEDED = "nor needed"
 EXTRAS: Mapping[str, tuple[str, str]] = {
     "plots": ("matplotlib", "`compare --out` and `separate --out` draw nothing"),
-    "agent": ("pyarrow", "`agent` reads tables in CSV only, and data frames cannot be handed over"),
+    "agent": (
+        "pyarrow",
+        "`agent` reads tables in CSV only, no spreadsheets, and data frames cannot be handed over",
+    ),
     "shared": ("numba", "proofs of shares are verified by numpy, about ten times slower"),
     "attacks": ("scipy", "no reconstruction by linear programs"),
+    "scale": ("distributed", "no Dask cluster, and files of reports on this machine only"),
+    "postgres": (
+        "psycopg",
+        "share servers, shufflers and rounds keep their state in files, not in PostgreSQL",
+    ),
+    "database": ("sqlalchemy", "`agent` reads files only, no tables of databases"),
     "docs": ("mkdocs", f"{UNNEEDED}: `make docs` makes an environment of its own"),
     "dev": ("pytest", "no tests; only those who change localdp need them"),
 }

@@ -8,7 +8,6 @@
 | `cells.py` | the sweep as cells, their trials as blocks, what a block brings |
 | `settings.py`, `processes.py` | who takes part in a trial: parties in this process, some of them faulty; or processes |
 | `trials.py` | one block of trials, anywhere and in any order |
-| `executors.py` | who runs blocks: of files, of a comparison, of a separation |
 | `comparing.py`, `separating.py` | the experiments that come with the package: section 9.3, section 12.1 |
 | `journal.py` | finished blocks, durably |
 | `forecast.py` | what a run would yield and take, before it is begun |

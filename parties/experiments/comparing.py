@@ -6,7 +6,8 @@ oracle, whose coins depend on the keyring, the model, n and the block's number a
 order, and a run with the same seed gives the same numbers in process and over gRPC.
 
 Every trial of the shuffled model really mixes everybody's reports.  That is affordable because mixed bits are drawn from
-their number (`oracles/mixing.py`): one or two milliseconds for a million of them.
+their number (`oracles/mixing.py`): one or two milliseconds for a million of them.  Flooded messages are mixed too, but are
+sealed only where they travel, one by one: also where the other parties are processes, those of that model are objects.
 
 Checked end to end in tests/integration/test_compare.py.
 """
@@ -35,8 +36,9 @@ from localdp.experiments.comparison import summarise
 from localdp.experiments.panels import Point
 from localdp.experiments.population import MOST_PEOPLE, made_up_people
 from localdp.oracles.bounds import shuffled_local_epsilon
+from localdp.oracles.compared import COMPARED, compared_named
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.models import MODELS, OneCount, Parties, models_with, oracle_of
+from localdp.oracles.models import OneCount, Parties, TrustModel, models_with, oracle_of
 from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import DEFAULT_DELTA, Promise, Shuffler
 from localdp.oracles.simulated import simulated_parties, simulated_servers
@@ -44,9 +46,10 @@ from localdp.randomness.keyring import Keyring
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.noise_plans import NoisePlan
 from parties.durable import Data
+from parties.executors.chosen import HERE, ChosenExecutor
+from parties.executors.running import run_missing
 from parties.experiments.cells import Block, BlockResult, Cell, SweepWork, blocks_of
 from parties.experiments.definition import DataSource, Experiment, Faults, Output, PartiesPlan, Sweep
-from parties.experiments.executors import Executor, executor_of, run_missing
 from parties.experiments.journal import SweepJournal
 
 QUERY = "smoker"
@@ -55,8 +58,8 @@ MOST_TRIALS = 10**6
 
 def comparison(sweep: Sweep, parties: PartiesPlan, plan: NoisePlan) -> Experiment:
     """The experiment, checked."""
-    if not sweep.models or set(sweep.models) - set(MODELS) or len(set(sweep.models)) != len(sweep.models):
-        raise InvalidParameter(f"models are some of {', '.join(MODELS)}, each once")
+    if not sweep.models or set(sweep.models) - set(COMPARED) or len(set(sweep.models)) != len(sweep.models):
+        raise InvalidParameter(f"models are some of {', '.join(COMPARED)}, each once")
     if not sweep.people or any(not parties.number <= n <= MOST_PEOPLE for n in sweep.people):
         raise InvalidParameter(f"numbers of people lie between {parties.number} and {MOST_PEOPLE}")
     if len(set(sweep.people)) != len(sweep.people):
@@ -82,9 +85,8 @@ def run_comparison(
     experiment: Experiment,
     *,
     journal: SweepJournal | None = None,
-    jobs: int = 1,
     done: Callable[[Block, BlockResult], None] = lambda block, result: None,
-    executor: Callable[[int], Executor] = executor_of,
+    chosen: ChosenExecutor = HERE,
 ) -> tuple[list[Point], list[Data]]:
     """A point for each model and n, and what each model promises about one count; only what the journal lacks is run."""
     finished: dict[str, BlockResult] = {} if journal is None else journal.blocks
@@ -92,7 +94,7 @@ def run_comparison(
     people = os.urandom(32) if journal is None else bytes.fromhex(journal.header.people_root)
     run = functools.partial(run_counts, SweepWork(experiment, people, os.urandom(32)))
     try:
-        run_missing(run, list(blocks_of(experiment)), finished, keep, jobs, done, executor)
+        run_missing(run, list(blocks_of(experiment)), finished, keep, done, chosen)
     finally:
         _held.let_go()
     claims: dict[str, Data | None] = {}
@@ -114,7 +116,7 @@ def theory(experiment: Experiment, model: str, people: int) -> tuple[float, floa
     """The error that is predicted, and what no protocol of the same kind can beat."""
     epsilon, options = experiment.sweep.epsilons[0], experiment.options.get(model, {})
     count = OneCount(people, epsilon, experiment.parties.share_servers, options)
-    row = MODELS[model]
+    row = compared_named(model)
     return row.predicted_error(count), None if row.lower_bound is None else row.lower_bound(count)
 
 
@@ -124,7 +126,8 @@ def run_counts(work: SweepWork, block: Block) -> BlockResult:
     number = block.first // work.experiment.task.trials_per_block
     source = work.noise(cell).source("block", cell.model, str(cell.people), str(number))
     options = work.experiment.options.get(cell.model, {})
-    oracle = oracle_of(cell.model, held.parties, cell.epsilon, lambda _: source, options)
+    row = compared_named(cell.model)
+    oracle = oracle_of(row, held.parties_for(row), cell.epsilon, lambda _: source, options)
     counted = [work.experiment.task.measured(oracle, held.records, held.truth) for _ in range(block.trials)]
     rows = [{"trial": block.first + trial, **one.measures} for trial, one in enumerate(counted)]
     claim = counted[0].claim  # of one count
@@ -136,24 +139,40 @@ class _People:
     records: Records
     truth: Any
     parties: Parties
+    here: Parties  # the same as objects of this process, for a model whose messages would take minutes to seal
+
+    def parties_for(self, row: TrustModel) -> Parties:
+        """Whom an oracle of this model asks."""
+        return self.here if row.sealed else self.parties
 
 
 class _Held:
-    """The people of one n, with their parties: kept for the next blocks of this worker, and let go for another n."""
+    """The people of one n, with their parties: kept for the next blocks of this worker, and let go for another n.
+
+    Or for another number of share servers: parties split their answers over all that they know.
+    """
 
     def __init__(self) -> None:
-        self._key: tuple[bytes, int] | None = None
+        self._key: tuple[bytes, int, int] | None = None
         self._people: _People | None = None
         self._stack = ExitStack()
 
     def people_of(self, work: SweepWork, cell: Cell) -> _People:
         keyring = work.noise(cell)
-        if self._people is None or self._key != (keyring.root, cell.people):
+        key = keyring.root, cell.people, servers_of(work.experiment, cell)
+        if self._people is None or self._key != key:
             self.let_go()
             records = made_up_people(cell.people, work.people(cell).source("people", str(cell.people)))
             truth = work.experiment.task.truth(records)
-            self._people = _People(records, truth, self._parties(work.experiment, cell, records, keyring))
-            self._key = (keyring.root, cell.people)
+            parts, plan = dealt(records, work.experiment.parties.number), work.experiment.parties
+            here = self._objects(work.experiment, cell, records, parts, keyring)
+            there = (
+                self._processes(work.experiment, cell, records, parts, keyring)
+                if plan.transport == "processes"
+                else here
+            )
+            self._people = _People(records, truth, there, here)
+            self._key = key
         return self._people
 
     def let_go(self) -> None:
@@ -161,22 +180,37 @@ class _Held:
         self._people = None
         self._stack.close()
 
-    def _parties(self, experiment: Experiment, cell: Cell, records: Records, keyring: Keyring) -> Parties:
-        plan, promise = experiment.parties, promise_of(experiment)
-        parts, (budget, largest) = dealt(records, plan.number), _allowed(experiment, cell)
-        if plan.transport == "processes":
-            from parties.federated.whereabouts import Launch, in_processes  # workers do without
+    def _processes(
+        self,
+        experiment: Experiment,
+        cell: Cell,
+        records: Records,
+        parts: Sequence[Records],
+        keyring: Keyring,
+    ) -> Parties:
+        from parties.federated.whereabouts import Launch, in_processes  # workers do without
 
-            launch = Launch(tuple(parts), records, budget, largest, plan.share_servers, keyring, promise)
-            place = in_processes(launch)
-            self._stack.callback(place.close)
-            return place.parties
+        (budget, largest), servers = _allowed(experiment, cell), servers_of(experiment, cell)
+        promise = promise_of(experiment)
+        place = in_processes(Launch(tuple(parts), records, budget, largest, servers, keyring, promise))
+        self._stack.callback(place.close)
+        return place.parties
+
+    def _objects(
+        self,
+        experiment: Experiment,
+        cell: Cell,
+        records: Records,
+        parts: Sequence[Records],
+        keyring: Keyring,
+    ) -> Parties:
+        (budget, largest), promise = _allowed(experiment, cell), promise_of(experiment)
         held = simulated_parties(parts, keyring, budget, largest)
-        shared = InProcessShareServers(held, simulated_servers(plan.share_servers, keyring))
-        lr, curator = InProcessLROracle(held), MemoryLedger(records.people, budget)
+        servers = simulated_servers(servers_of(experiment, cell), keyring)
+        shared, lr = InProcessShareServers(held, servers), InProcessLROracle(held)
         coins = KeystreamSource(keyring.shuffler())
         mixer = None if promise is None else Shuffler(lr, coins, promise)
-        return Parties(lr, shared, mixer, records, curator)
+        return Parties(lr, shared, mixer, records, MemoryLedger(records.people, budget))
 
 
 _held = _Held()
@@ -184,7 +218,12 @@ _held = _Held()
 
 def mixes(sweep: Sweep) -> bool:
     """Whether there is a shuffler."""
-    return any(MODELS[model].needs_mixer for model in sweep.models)
+    return any(COMPARED[model].needs_mixer for model in sweep.models)
+
+
+def servers_of(experiment: Experiment, cell: Cell) -> int:
+    """How many share servers the parties of a cell split their answers over."""
+    return COMPARED[cell.model].share_servers or experiment.parties.share_servers
 
 
 def promise_of(experiment: Experiment) -> Promise | None:
@@ -192,7 +231,9 @@ def promise_of(experiment: Experiment) -> Promise | None:
     sweep = experiment.sweep
     if not mixes(sweep):
         return None
-    return Promise(sweep.epsilons[0], DEFAULT_DELTA, requests=sweep.trials, minimum_cohort=FEWEST_PEOPLE)
+    mixing = sum(COMPARED[model].needs_mixer for model in sweep.models)
+    requests = mixing * sweep.trials
+    return Promise(sweep.epsilons[0], DEFAULT_DELTA, requests=requests, minimum_cohort=FEWEST_PEOPLE)
 
 
 def _allowed(experiment: Experiment, cell: Cell) -> tuple[Epsilon, Epsilon]:
@@ -200,4 +241,5 @@ def _allowed(experiment: Experiment, cell: Cell) -> tuple[Epsilon, Epsilon]:
     largest = cell.epsilon
     if promise_of(experiment) is not None:
         largest = max(largest, shuffled_local_epsilon(cell.epsilon, DEFAULT_DELTA, cell.people))
-    return (cell.epsilon * 2 + largest) * experiment.sweep.trials, largest
+    asking = sum(COMPARED[model].needs_agents for model in experiment.sweep.models)
+    return (cell.epsilon * asking + largest) * experiment.sweep.trials, largest

@@ -43,9 +43,9 @@ class CountingShareServers(LaunchedShareServers):
         super().__init__(parties, peers, ends=never)
         self.rejections = Rejections()
 
-    def contribute(self, collection: Collection, cohort: Cohort) -> int:
+    def contribute(self, collection: Collection, *cohorts: Cohort) -> int:
         """Have the parties upload their shares."""
-        new = super().contribute(collection, cohort)
+        new = super().contribute(collection, *cohorts)
         self.rejections.uploaded(collection, new)
         return new
 

@@ -20,9 +20,10 @@ from pathlib import Path
 
 from localdp.errors import InvalidParameter, LocalDpError, QueryRefused, SignalTooWeak, TooFewReports
 from localdp.randomness.keyring import Keyring
+from parties.executors.chosen import HERE, ChosenExecutor
+from parties.executors.running import run_missing
 from parties.experiments.cells import Block, BlockResult, Cell, SweepWork, blocks_of, cells_of
 from parties.experiments.definition import Experiment
-from parties.experiments.executors import Executor, executor_of, run_missing
 from parties.experiments.journal import SweepJournal, header_of, now
 from parties.experiments.populations import population
 from parties.experiments.processes import require_few_processes
@@ -52,14 +53,13 @@ def seeded(experiment: Experiment, seed: int | None) -> Experiment:
 def run_experiment(
     experiment: Experiment,
     *,
-    jobs: int = 1,
     resume: bool = False,
     done: Done = lambda block, result: None,
-    executor: Callable[[int], Executor] = executor_of,
+    chosen: ChosenExecutor = HERE,
 ) -> Run:
     """Run every block that is not there yet, and write the results; `done` is told what each brought, also old ones."""
     require_formats(experiment.output.formats)
-    require_few_processes(experiment, jobs)
+    require_few_processes(experiment, chosen.workers)
     preflight(experiment)
     started = time.monotonic()
     journal = SweepJournal(experiment.output.directory, header_of(experiment), resume)
@@ -68,12 +68,12 @@ def run_experiment(
         blocks = list(blocks_of(experiment))
         earlier = len(journal.blocks)
         run = functools.partial(run_block, work)
-        run_missing(run, blocks, journal.blocks, journal.append, jobs, done, executor)
+        run_missing(run, blocks, journal.blocks, journal.append, done, chosen)
         about = {
             "started": journal.header.started,
             "finished": now(),
             "seconds": round(time.monotonic() - started, 3),
-            "jobs": jobs,
+            "jobs": chosen.workers,
             "blocks_from_earlier_runs": earlier,
             "data": experiment.data.about,
             # Whoever knows all rows but one could find the last one by it.

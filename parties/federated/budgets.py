@@ -14,7 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.ledger import LARGEST_LIMIT_NANONATS, Ledger
 from localdp.accounting.remaining import Step
+from localdp.errors import InvalidParameter
+from localdp.oracles.curator import CuratorOracle
+from parties.federated.ledgers import Book
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +59,23 @@ def by_step(told: Sequence[Sequence[Step]]) -> dict[Epsilon, int]:
         for richer, step in pairwise((Step(steps[0].at_least, 0), *steps)):
             people[step.at_least] += step.people - richer.people
     return {one: people[one] for one in sorted(people) if people[one]}
+
+
+def left_of(
+    spent: NDArray[np.int64], sizes: Sequence[int], limits: Sequence[Epsilon]
+) -> list[NDArray[np.int64]]:
+    """Nanonats that each person of each party has left."""
+    most = [min(one.nanonats, LARGEST_LIMIT_NANONATS) for one in limits]
+    parts = np.split(spent, np.cumsum(sizes)[:-1])
+    return [np.maximum(limit - part, 0) for limit, part in zip(most, parts, strict=True)]
+
+
+def spent_of(
+    of: str, ledgers: Sequence[Book], asked: NDArray[np.int64], curator: Ledger | None
+) -> NDArray[np.int64]:
+    """What everybody has spent: with their parties, by their ledgers or as far as was asked here; or with the curator."""
+    if of == "parties":
+        return np.concatenate([ledger.spent() for ledger in ledgers]) if ledgers else asked
+    if of != CuratorOracle.model or curator is None:
+        raise InvalidParameter("budgets are those of the parties, or of the curator of launched ones")
+    return curator.spent()

@@ -16,6 +16,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.definition import Learner
+from localdp.algorithms.streams.running_count import Layout
 from localdp.asking import verbs
 from localdp.asking.statistic import Statistic
 from localdp.asking.tabulation import Tabulation
@@ -24,6 +25,8 @@ from localdp.oracles.definition import LEVEL, StatisticalQueryOracle
 from localdp.oracles.models import DEFAULT_MODEL, ModelName
 from localdp.oracles.plans import Plan
 from localdp.queries.asked import Asked, AskedVector
+from parties.streams.stream import CountedStream
+from parties.streams.terms import Wanted
 
 EpsilonLike = Epsilon | Fraction | float | str
 _Fitted = TypeVar("_Fitted", bound=Learner)
@@ -32,7 +35,7 @@ _Fitted = TypeVar("_Fitted", bound=Learner)
 class ModelOptions(TypedDict, total=False):
     """The options of the trust models; each has a default in `localdp.oracles.models`."""
 
-    noise_plan: str  # shared: who adds which noise: "each-server", "divided" or "joint"
+    noise_plan: str  # shared: who adds which noise: "each-server", "divided", "joint" or "proved"
     minimum_batch: int  # shared: nothing is released from fewer reports
     tier: str  # shared: "prio3", answers with proofs, or "additive"
     delta: float  # shuffled: the probability that the promise does not hold
@@ -324,6 +327,42 @@ class Verbs(ABC):
         0.2
         """
         return release.fit(self.oracle(model, epsilon, **options))
+
+    @abstractmethod
+    def _stream(self, journal: Path, wanted: Wanted | None) -> CountedStream:
+        """The stream of a journal, begun if it is new."""
+
+    def stream(
+        self,
+        path: str | Path,
+        query: str | None = None,
+        *,
+        steps: int = 64,
+        layout: Layout = "best",
+        epsilon: EpsilonLike | None = None,
+        model: ModelName = DEFAULT_MODEL,
+        **options: Unpack[ModelOptions],
+    ) -> CountedStream:
+        """A count that goes on step by step, for what one answer costs a person, and outlives this process.
+
+        Parameters
+        ----------
+        path: the file of its journal; whoever opens it again goes on where it stopped, without a query on its terms.
+        query, steps, layout: as in `ContinualCount`.
+        epsilon, model, options: as in `count`; all steps together cost each person epsilon.
+
+        Example
+        -------
+        >>> import localdp as ldp, tempfile
+        >>> ill = {"ill": {"kind": "bit"}}
+        >>> with tempfile.TemporaryDirectory() as files, ldp.simulate({"ill": [1, 0] * 40}, ill) as people:
+        ...     weeks = people.stream(f"{files}/weeks", "ill", steps=8, model="exact")
+        ...     [int(weeks.next().values[0]) for _ in range(3)]
+        [5, 10, 15]
+        """
+        spent = None if epsilon is None else Epsilon.requested(epsilon)
+        wanted = None if query is None else Wanted(query, model, options, spent, steps, layout)
+        return self._stream(Path(path), wanted)
 
     def plan(
         self,

@@ -10,17 +10,15 @@ tests/integration/test_federation.py.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.ledger import Charge, Ledger, Receipt
-from localdp.cohorts import Cohort
-from localdp.errors import BudgetExhausted, InvalidParameter
-from localdp.framing import digest
+from localdp.cohorts import Cohort, Ranges
+from localdp.errors import InvalidParameter
 from localdp.sharing.collection import Contributor
 from parties.federated.watching import Spending
 
@@ -32,7 +30,7 @@ class Some:
     """Some parties of a whole, by number and in its order, and the ranges of their people in its numbering."""
 
     numbers: tuple[int, ...]
-    ranges: tuple[range, ...]
+    ranges: Ranges
 
     @classmethod
     def named(cls, names: Iterable[str], whole: Sequence[Contributor]) -> Some:
@@ -69,44 +67,3 @@ class SpendingOfSome(Spending):
         before = self.nanonats.copy()
         super().add_part(number, part, sizes, epsilon)
         self._whole.nanonats[self._some.people] += self.nanonats - before
-
-
-class LedgerOfSome:
-    """A part of a curator's book, in which everybody of the view is charged at once."""
-
-    def __init__(self, whole: Ledger, some: Some) -> None:
-        self._whole, self._some = whole, some
-
-    @property
-    def limit(self) -> Epsilon:
-        return self._whole.limit
-
-    def charge(self, charge: Charge) -> Receipt:
-        """Take the charge from all of them, or from nobody."""
-        self.require(charge)
-        taken = [self._whole.charge(one) for one in self._charges(charge)]
-        return Receipt(any(receipt.new for receipt in taken), taken[0].key)
-
-    def was_heard(self, charge: Charge) -> bool:
-        """Whether the caller had all of these reports before."""
-        return all(self._whole.was_heard(one) for one in self._charges(charge))
-
-    def require(self, charge: Charge) -> None:
-        """Refuse what `charge` would refuse now; nothing is taken."""
-        if charge.cohort != Cohort(0, len(self._some.people)):
-            raise InvalidParameter("a curator charges everybody whose records it has")
-        if int(self.spent().max()) + charge.cost.nanonats > self.limit.nanonats:
-            raise BudgetExhausted(f"somebody has less than epsilon {charge.cost} left; nobody was charged")
-        for one in self._charges(charge):
-            self._whole.require(one)
-
-    def _charges(self, charge: Charge) -> list[Charge]:
-        # Under a name of its own: another view's charge of the same name is of other people.
-        name = digest(b"some parties", self._some.people.astype("<i8").tobytes(), charge.request)
-        return [
-            replace(charge, request=name, cohort=Cohort(one.start, one.stop)) for one in self._some.ranges
-        ]
-
-    def spent(self) -> NDArray[np.int64]:
-        """Nanonats spent by each person of the view, through whatever view."""
-        return self._whole.spent()[self._some.people]

@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
+from localdp.computing.dialogue import Traffic
 from localdp.domains import Schema
-from localdp.errors import LocalDpError
+from localdp.errors import InvalidParameter, LocalDpError
 from localdp.oracles.collecting import ShareServers
-from localdp.oracles.definition import Answer, Selected, StatisticalQueryOracle, VectorAnswer
+from localdp.oracles.definition import Answer, OnRecords, Selected, StatisticalQueryOracle, VectorAnswer
+from localdp.oracles.flood_mixing import FloodedParties, MixedFlood
 from localdp.oracles.lr import LROracle, cohorts_by_party
 from localdp.oracles.shuffler import Mixer, Promise
 from localdp.oracles.wrapping import OracleAround, ReportsAround
@@ -31,11 +33,14 @@ from localdp.queries.vector_query import VectorQuery
 from localdp.randomizers.definition import Reports
 from localdp.sharing.binding import Binding
 from localdp.sharing.collection import Collection, Contributor
+from localdp.sharing.flooded_batch import Messages
+from localdp.sharing.flooded_round import FloodedQuestion, FloodedRound
 from localdp.sharing.storage import Holding, Published
 from parties.federated.events import Event, Events
 from parties.status import reason
 
 AnyAsked = TypeVar("AnyAsked")
+_Told = TypeVar("_Told")
 AnyAnswer = TypeVar("AnyAnswer", Answer, VectorAnswer, Selected)
 
 
@@ -69,7 +74,8 @@ class WatchedReports(ReportsAround):
         model: str,
     ) -> None:
         super().__init__(behind)
-        self.contributors, self.events, self.spending, self.model = contributors, events, spending, model
+        self.contributors: tuple[Contributor, ...] = contributors
+        self.events, self.spending, self.model = events, spending, model
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
         sizes = [party.people for party in self.contributors]
@@ -85,6 +91,32 @@ class WatchedReports(ReportsAround):
                 name = self.contributors[number].name
                 self.events.tell(Event("party answered", self.model, party=name, reports=size))
                 received, current = received - size, next(waiting, None)
+
+    @property
+    def seals(self) -> bool:
+        return self._flooding.seals
+
+    def granted_flooded(self, asked: FloodedRound) -> Sequence[LocalDpError | None]:
+        """Of each part, why its party would not answer now."""
+        return self._flooding.granted_flooded(asked)
+
+    def flooded(
+        self, asked: FloodedRound, parts: Sequence[int]
+    ) -> Iterator[tuple[int, Messages | LocalDpError]]:
+        """The messages of these parts, or why there are none."""
+        sizes, names = [one.people for one in self.contributors], [one.name for one in self.contributors]
+        for number, messages in self._flooding.flooded(asked, parts):
+            if not isinstance(messages, LocalDpError):
+                part = asked.parts[number]
+                self.spending.add_part(names.index(part.name), part.cohort, sizes, asked.plan.epsilon)
+                self.events.tell(Event("party answered", self.model, party=part.name, reports=part.people))
+            yield number, messages
+
+    @property
+    def _flooding(self) -> FloodedParties:
+        if not isinstance(self.behind, FloodedParties):
+            raise InvalidParameter("these parties cannot be asked for flooded messages")
+        return self.behind
 
 
 class WatchedMixer(ReportsAround):
@@ -109,6 +141,13 @@ class WatchedMixer(ReportsAround):
         # All at once, when everybody's reports are there: before that, nobody has answered.
         sizes = [party.people for party in self.contributors]
         self.spending.add(cohort, sizes, request.randomizer.epsilon)
+
+    def flooded(self, question: FloodedQuestion, cohorts: Sequence[Cohort]) -> MixedFlood:
+        """The codes of a flooded round's messages, mixed."""
+        mixed = self._mixer.flooded(question, cohorts)
+        for cohort in cohorts:  # who was away is the shuffler's secret, too: all of them may have paid
+            self.spending.add(cohort, [party.people for party in self.contributors], question.plan.epsilon)
+        return mixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +179,10 @@ class WatchedShares:
     def relayed(self) -> bool:
         return self.behind.relayed
 
+    @property
+    def traffic(self) -> Traffic:
+        return self.behind.traffic
+
     def bind(self, collection_id: bytes) -> Binding:
         return self.behind.bind(collection_id)
 
@@ -147,11 +190,13 @@ class WatchedShares:
         """Announce a collection to every server."""
         return self.behind.open(collection)
 
-    def contribute(self, collection: Collection, cohort: Cohort) -> int:
+    def contribute(self, collection: Collection, *cohorts: Cohort) -> int:
         """Have the parties upload their shares."""
-        counted = self.behind.contribute(collection, cohort)
+        counted = self.behind.contribute(collection, *cohorts)
         if collection.digest not in self._counted:
-            self.spending.add(cohort, [party.people for party in self.contributors], collection.epsilon)
+            sizes = [party.people for party in self.contributors]
+            for cohort in [Cohort(0, sum(sizes))] if collection.blocks else cohorts:
+                self.spending.add(cohort, sizes, collection.epsilon)
             self._counted.add(collection.digest)
         return counted
 
@@ -198,10 +243,32 @@ class WatchedOracle(OracleAround):
         queries: Sequence[Asked | AskedVector] = [of] if isinstance(of, str | VectorQuery) else of
         return self._told(queries, lambda _: [self.behind.select(of, by)])[0]
 
+    def on_records(self, mechanism: OnRecords[_Told]) -> _Told:
+        """One round: something of the records themselves."""
+        event = Event("round started", self.model, (mechanism.text,), self.people, epsilon=self.epsilon)
+        self.events.tell(event)
+        told = self.behind.on_records(mechanism)
+        self.events.tell(replace(event, kind="round ended", reports=self.people, asked=self.parties))
+        return told
+
     def in_rounds(self, rounds: int) -> WatchedOracle:
         """A watched view whose rounds cost together what one round of this oracle costs."""
         view = copy(self)
         view.behind, view.epsilon = self.behind.in_rounds(rounds), None
+        return view
+
+    def among(self, ranges: Sequence[range], parts: int = 1) -> WatchedOracle:
+        """A watched view of some of the people."""
+        view = copy(self)
+        view.behind, view.epsilon = self.behind.among(ranges, parts), None
+        return view
+
+    def in_blocks(
+        self, estimate: str, blocks: int, low: float | None = None, high: float | None = None
+    ) -> WatchedOracle:
+        """A watched view of blocks of people."""
+        view = copy(self)
+        view.behind = self.behind.in_blocks(estimate, blocks, low, high)
         return view
 
     def _told(

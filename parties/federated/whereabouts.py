@@ -6,6 +6,7 @@ coordinator knows of them beside that.  With the same keyring the first two give
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ from localdp.oracles.shuffler import Promise
 from localdp.oracles.simulated import simulated_parties, simulated_servers
 from localdp.party.party import Party
 from localdp.randomness.keyring import Keyring
-from localdp.sharing.collection import Contributor
+from localdp.sharing.collection import Contributor, operator_of
 from localdp.sharing.share_server import ShareServer
 from parties.addresses import State
 from parties.coordinator import Peer, Reachable, RemoteParties
@@ -292,6 +293,9 @@ def _mixer(state: State, identity: Identity | None, stack: ExitStack) -> RemoteS
     return mixer
 
 
+_FINGERPRINT = re.compile("[0-9a-f]{64}")
+
+
 def _attached(where: Address, stack: ExitStack) -> Sequence[Reachable]:
     """The agents that dial in, once all of them have."""
     if where.relay is None:
@@ -301,9 +305,25 @@ def _attached(where: Address, stack: ExitStack) -> Sequence[Reachable]:
         raise InvalidParameter(
             "a relay is an address such as 127.0.0.1:7000; --expect, or expect=, names those who dial it"
         )
-    server = stack.enter_context(RelayServer(host, int(port), where.identity))
-    server.wait_for(where.expect, ATTACH_SECONDS)
-    return server.peers(where.expect)
+    names, enrolled = expected(where.expect)
+    server = stack.enter_context(RelayServer(host, int(port), where.identity, enrolled=enrolled))
+    server.wait_for(names, ATTACH_SECONDS)
+    return server.peers(names)
+
+
+def expected(entries: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Who dials in, NAME or NAME=FINGERPRINT, and the certificates that were declared."""
+    names, enrolled = list[str](), dict[str, str]()
+    for entry in entries:
+        name, declares, told = entry.partition("=")
+        names.append(name)
+        if declares:
+            enrolled[operator_of(name)] = fingerprint = told.replace(":", "").lower()
+            if not _FINGERPRINT.fullmatch(fingerprint):
+                raise InvalidParameter(
+                    "a fingerprint is 64 hexadecimal digits: `localdp site new` tells it"
+                )
+    return names, enrolled
 
 
 def names_of(away: Mapping[str, int | None]) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Collection, Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,7 +25,7 @@ from parties.coordinator import CALL_SECONDS, RemoteParties
 from parties.identity import Identity
 from parties.relay.attachment import RelayDesk, RelayedCall, unattached
 from parties.relay.channel import RelayChannel
-from parties.relay.service import SERVICE_NAME, RelayService
+from parties.relay.service import NOBODY, SERVICE_NAME, RelayService
 from parties.serving import GRACE_SECONDS, Options, start_server
 
 _Result = TypeVar("_Result")
@@ -56,13 +56,17 @@ class RelayServer:
         port: int = 0,
         identity: Identity | None = None,
         options: Options = (),
+        enrolled: Mapping[str, str] = NOBODY,
     ) -> None:
-        """Off loopback an identity is needed; its name is the one that agents charge calls to."""
+        """Off loopback an identity is needed; its name is the one that agents charge calls to.
+
+        `enrolled`: the certificates, by fingerprint, of those who were enrolled so (`RelayService`).
+        """
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="relay", daemon=True)
         self._news = threading.Condition()
         self._names: frozenset[str] = frozenset()
-        self._service = RelayService(self._changed)
+        self._service = RelayService(self._changed, enrolled)
         self._thread.start()
         try:
             services = [(SERVICE_NAME, self._service.register)]

@@ -1,7 +1,8 @@
 """Where agents attach: the coordinator's gRPC service, and the list of the parties that are there.
 
 With TLS a party's name is proved by its certificate: an agent whose certificate names C attaches as C, or as C/anything
-where it speaks for many parties.  Without TLS, on loopback, the name is believed, as on loopback everything is.
+where it speaks for many parties.  Where C was enrolled by fingerprint, it is that certificate and no other one of C.
+Without TLS, on loopback, the name is believed, as on loopback everything is.
 
 A second stream of a party replaces the first, whose calls fail: after a broken connection the agent is back long before the
 coordinator could know that the old stream is dead.  Only whoever holds the party's certificate can do that to it.
@@ -12,13 +13,14 @@ Checked in tests/integration/test_relay.py.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 
 import grpc
 
 from localdp.errors import InvalidParameter, PolicyRefused, Unreachable
+from localdp.sharing.collection import operator_of
 from parties.admission import Registry
-from parties.identity import Context, may_speak_for, peer_name
+from parties.identity import Context, may_speak_for, peer_fingerprint, peer_name
 from parties.relay.attachment import Attachment, RelayedCall, unattached
 from parties.relay.limits import GREETING_SECONDS, LONGEST_PARTY_NAME
 from parties.status import answering, require_message
@@ -27,14 +29,21 @@ from parties.wire.v1 import relay_pb2_grpc
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["AgentRelayService"].full_name
 MOST_PARTIES = 1 << 16
+NOBODY: Mapping[str, str] = {}
 
 
 class RelayService(relay_pb2_grpc.AgentRelayServiceServicer):
     """Takes attachments, and calls to the parties behind them."""
 
-    def __init__(self, changed: Callable[[frozenset[str]], None]) -> None:
-        """`changed` is told who is attached, on every change."""
-        self._changed = changed
+    def __init__(
+        self, changed: Callable[[frozenset[str]], None], enrolled: Mapping[str, str] = NOBODY
+    ) -> None:
+        """`changed` is told who is attached, on every change.
+
+        `enrolled` has the fingerprints of certificates by their names: under these names nobody else attaches, also if
+        the authority gave out a second certificate of the name.
+        """
+        self._changed, self._enrolled = changed, enrolled
         self._attached: dict[str, Attachment] = {}
 
     def register(self, server: Registry) -> None:
@@ -67,13 +76,20 @@ class RelayService(relay_pb2_grpc.AgentRelayServiceServicer):
     @answering
     async def Attach(self, requests: AsyncIterator[pb.AttachRequest], context: Context) -> None:  # noqa: N802
         """One agent, until either side goes."""
-        attachment = Attachment(await _greeted(context))
+        party = await _greeted(context)
+        self._require_enrolled(party, context)
+        attachment = Attachment(party)
         self._put(attachment)
         try:
             await context.write(pb.AttachResponse(accepted=pb.RelayAccepted()))
             await _run(attachment, context)
         finally:
             self._remove(attachment)
+
+    def _require_enrolled(self, party: str, context: Context) -> None:
+        declared = self._enrolled.get(operator_of(party))
+        if declared is not None and peer_fingerprint(context) != declared:
+            raise PolicyRefused("the certificate is not the one that this site was enrolled with")
 
     def _put(self, attachment: Attachment) -> None:
         older = self._attached.get(attachment.party)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from localdp.experiments.comparison import ORDER, Comparison
 from localdp.experiments.panels import Point
-from localdp.oracles.models import MODELS, models_with
+from localdp.oracles.compared import COMPARED
 from parties.report.fitting import print_fitting
 from parties.report.stories import title_of_comparison
 from parties.report.wording import MISSING, number, slope, with_error_bar
@@ -61,7 +61,7 @@ def comparison_table(comparison: Comparison, *, wide: bool = False, unicode: boo
 
 
 def _cells(point: Point, comparison: Comparison, first: bool, wide: bool, unicode: bool) -> list[Text]:
-    style, sign = MODELS[point.series].style, "±" if unicode else "+-"
+    style, sign = COMPARED[point.series].style, "±" if unicode else "+-"
     cells = [
         Text(point.series if first else "", style=f"bold {style}"),
         Text(f"{point.parameter:,}"),
@@ -87,20 +87,18 @@ def _bar(point: Point, comparison: Comparison, unicode: bool) -> str:
 
 def _growth(comparison: Comparison, model: str) -> Text:
     line = Text()
-    line.append(f"{model:<9}", style=f"bold {MODELS[model].style}")
+    line.append(f"{model:<9}", style=f"bold {COMPARED[model].style}")
     fitted = comparison.slopes.get(model)
     if fitted is None:
         line.append("no slope: needs two or more different numbers of people, and errors above zero")
     else:
-        growth = MODELS[model].growth
+        growth = COMPARED[model].growth
         meaning = "grows like sqrt(n)" if growth else "does not depend on n"
         line.append(f"fitted slope {slope(fitted)}; theory {slope(growth)}: {meaning}")
     return line
 
 
 def _setting(comparison: Comparison, unicode: bool) -> str:
-    """The parameters that every row shares."""
-    mixed = [model for model in models_with("delta") if comparison.of_model(model)]
-    delta = "".join(f"{model}: delta = {comparison.delta:g}; " for model in mixed)
-    servers = f"{comparison.servers} share servers, noise plan {comparison.noise_plan}"
-    return f"{delta}{servers}, {comparison.transport}; {'±' if unicode else '+-'}: at 95 %"
+    """The parameters that every row shares, and those of single ones."""
+    told = "".join(f"{model}: {text}; " for model, text in comparison.settings().items())
+    return f"{told}{comparison.transport}; {'±' if unicode else '+-'}: at 95 %"

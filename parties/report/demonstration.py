@@ -8,7 +8,10 @@ from rich.console import Console
 from rich.table import Table
 
 from localdp.experiments.panels import Demonstration, Panel
+from parties.report.fitting import print_fitting
 from parties.report.writing import write_numbers_and_drawing
+
+_PREDICTED = ", predicted"
 
 
 def write_demonstration(shown: Demonstration, folder: Path) -> tuple[Path, Path]:
@@ -21,7 +24,8 @@ def print_demonstration(shown: Demonstration, console: Console) -> None:
     separation = shown.epsilon is not None
     for panel in shown.panels:
         title = f"{shown.title}, {panel.title}" if separation else f"{panel.title}: {panel.measure}"
-        console.print(_table(panel, title, ".4g" if separation else ".3f"))
+        told = _table(panel, title, ".4g" if separation else ".3f")
+        print_fitting(console, told, [one for one in _columns(panel, "") if one.endswith(_PREDICTED)])
     for note in (*(panel.measure for panel in shown.panels if separation), *shown.notes):
         console.print(note, soft_wrap=True, highlight=False)
 
@@ -44,5 +48,5 @@ def _columns(panel: Panel, digits: str) -> dict[str, dict[float, str]]:
         columns[name] = {point.parameter: f"{point.value:{digits}}" for point in points}
         predicted = {p.parameter: f"{p.predicted:{digits}}" for p in points if p.predicted is not None}
         if predicted:
-            columns[f"{name}, predicted"] = predicted
+            columns[f"{name}{_PREDICTED}"] = predicted
     return columns

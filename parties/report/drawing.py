@@ -14,6 +14,7 @@ from typing import Any
 
 from localdp.errors import LocalDpError
 from localdp.experiments.panels import Panel, Point
+from localdp.oracles.compared import COMPARED
 from localdp.oracles.models import MODELS
 
 INK = "#1f2329"
@@ -122,7 +123,7 @@ def style_of(series: str, place: int) -> tuple[str, str]:
     rows = [row for row in MODELS.values() if row.spends] + [
         row for row in MODELS.values() if not row.spends
     ]
-    row = MODELS.get(series.split(",", maxsplit=1)[0], rows[place % len(rows)])
+    row = COMPARED.get(series.split(",", maxsplit=1)[0], rows[place % len(rows)])
     return row.colour, row.mark
 
 

@@ -14,13 +14,13 @@ from importlib.resources import files
 from string import Template
 
 from localdp.experiments.panels import Panel
-from localdp.oracles.models import MODELS
+from localdp.oracles.compared import COMPARED
 from parties.durable import Data
 from parties.report.drawing import GRID, INK, PAPER, panel_svg, shows_no_zero
 from parties.report.story import Group, PromiseInWords, Story
 from parties.report.tables import facts, points_table, table
 
-_COLOURS = {row.colour: f"var(--{row.name})" for row in MODELS.values() if row.colour != INK}
+_COLOURS = {row.colour: f"var(--{row.name})" for row in COMPARED.values() if row.colour != INK}
 
 
 def report_page(stories: list[Story], name: str) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from localdp.experiments.comparison import ORDER
 from localdp.experiments.panels import Panel, Point
+from localdp.oracles.compared import COMPARED
 from localdp.oracles.local import LocalOracle
-from localdp.oracles.models import MODELS, models_with
 from localdp.oracles.shared import SharedOracle
 from localdp.oracles.shuffled import ShuffledOracle
 from parties.durable import Data
@@ -49,7 +49,9 @@ def story_of_comparison(source: str, data: Data) -> Story:
         "error of the local model has the best known constant (Kairouz, Oh and Viswanath 2015); its lower bound is in the "
         "manner of Theorem 9.2."
     )
-    spent = [(model, 1, 1, f"{data['epsilon']:g}" if MODELS[model].spends else MISSING) for model in models]
+    spent = [
+        (model, 1, 1, f"{data['epsilon']:g}" if COMPARED[model].spends else MISSING) for model in models
+    ]
     return Story(
         source,
         title_of_comparison(data),
@@ -88,7 +90,7 @@ def panel_of_comparison(data: Data) -> Panel:
         for row in sorted(data["rows"], key=lambda row: ORDER.index(row["model"]))
     )
     names = {
-        model: f"{MODELS[model].title}: measured, slope {slope(fitted)}"
+        model: f"{COMPARED[model].title}: measured, slope {slope(fitted)}"
         for model, fitted in data["slopes"].items()
         if fitted is not None
     }
@@ -101,10 +103,7 @@ def _asked_of_comparison(data: Data, models: Iterable[str]) -> Facts:
         "asked": "how many people have a bit set, among made-up people",
         "trust models": ", ".join(models),
         "epsilon": f"{data['epsilon']:g} (nats per person and count)",
-        **dict.fromkeys(models_with("delta"), f"delta = {data['delta']:g}"),
-        **dict.fromkeys(
-            models_with("noise_plan"), f"{data['servers']} share servers, noise plan {data['noise_plan']}"
-        ),
+        **{str(model): str(text) for model, text in data.get("settings", {}).items()},
         "transport": str(data["transport"]),
     }
 

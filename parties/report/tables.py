@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from localdp.experiments.panels import Panel, Point
-from localdp.oracles.models import MODELS
+from localdp.oracles.compared import COMPARED
 from parties.report.story import Facts, Table, TableRow
 from parties.report.wording import MISSING, number, with_error_bar
 
@@ -96,7 +96,7 @@ def _text(is_text: bool) -> str:
 def _class(series: object) -> str:
     """The colour of a trust model."""
     model = series.split(",")[0] if isinstance(series, str) else ""
-    return f' class="{model}"' if model in MODELS else ""
+    return f' class="{model}"' if model in COMPARED else ""
 
 
 def facts(told: Facts) -> str:

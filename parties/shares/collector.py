@@ -8,14 +8,21 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import pairwise
+from threading import Event, Thread
+
+import grpc
 
 from localdp.cohorts import Cohort
+from localdp.computing.dialogue import Traffic
 from localdp.domains import Schema
 from localdp.errors import DeadlineMissed, InvalidParameter, MalformedReport, ShareMismatch
 from localdp.sharing.binding import KEY_BYTES, MOST_SECONDS, Binding
 from localdp.sharing.blame import answer_of
 from localdp.sharing.collection import Collection, Contributor
+from localdp.sharing.proof_record import ProofStep
+from localdp.sharing.proving_noise import run_proofs
 from localdp.sharing.storage import Holding, Published
 from localdp.sharing.tiers import people_per_block
 from parties import codec
@@ -27,6 +34,7 @@ from parties.wire.v1 import share_server_pb2 as pb
 from parties.wire.v1 import share_server_pb2_grpc
 
 LONGEST_SECONDS = 3600
+FOLLOWED_SECONDS = 1.0  # between two questions after how far servers are that compute together
 BLOCKS_PER_CALL = 64  # megabytes that a party uploads to a server before it answers
 
 
@@ -67,6 +75,7 @@ class RemoteShareServers:
         self.servers = tuple(peer.name for peer in peers)
         self._addresses = [peer.address for peer in peers]
         self.relayed = relayed
+        self.traffic = Traffic()
         self._ends = ends or in_an_hour
         self._told = told
 
@@ -116,14 +125,14 @@ class RemoteShareServers:
                 _require(answer.digest == collection.digest, "it has another collection in mind")
         return any(answer.sealed for answer in told)
 
-    def contribute(self, collection: Collection, cohort: Cohort) -> int:
+    def contribute(self, collection: Collection, *cohorts: Cohort) -> int:
         """Have the parties upload their shares, or carry them there, sealed."""
         if not collection.relayed:
-            sizes = [party.people for party in self.contributors]
             most = BLOCKS_PER_CALL * people_per_block(collection)
-            return self._parties.contribute(collection, *pieces(cohort, sizes, most))
+            cut = [piece for cohort in cohorts for piece in pieces(cohort, collection.sizes, most)]
+            return self._parties.contribute(collection, *cut)
         counted = [0] * len(self.servers)
-        for sealed in self._parties.sealed(collection, cohort):
+        for sealed in self._parties.sealed(collection, *cohorts):
             if sealed.server >= len(self.servers):
                 raise MalformedReport("a party sealed shares for a server that there is not")
             counted[sealed.server] += self._carried(sealed.server, sealed.upload)
@@ -165,12 +174,52 @@ class RemoteShareServers:
         return [_counted(name, collection, one) for name, one in zip(self.servers, told, strict=True)]
 
     def release(self, collection: Collection, accepted: bytes, signed: Sequence[bytes]) -> list[Published]:
+        if collection.plan.is_proved:
+            self._prove(collection, accepted, signed)
         addresses = self._addresses if collection.plan.is_joint else ()
         request = pb.ReleaseRequest(
             collection=collection.digest, accepted=accepted, signatures=signed, addresses=addresses
         )
-        told = self._of_each(lambda stub, left: stub.Release.future(request, timeout=left))
+        with self._followed(collection):
+            told = self._of_each(lambda stub, left: stub.Release.future(request, timeout=left))
+        if collection.plan.is_joint:
+            self.traffic.add(max(one.rounds for one in told), [one.octets for one in told])
         return [_released(name, collection, one) for name, one in zip(self.servers, told, strict=True)]
+
+    @contextmanager
+    def _followed(self, collection: Collection) -> Iterator[None]:
+        """While servers compute together, tell now and then which round the first of them is in."""
+        done, request = Event(), pb.GetHoldingRequest(collection=collection.digest)
+
+        def follow() -> None:
+            while not done.wait(FOLLOWED_SECONDS):
+                with suppress(grpc.RpcError, ValueError):  # it is away, or everything has been closed
+                    number = self._stubs[0].GetHolding(request, timeout=FOLLOWED_SECONDS + 1).round
+                    if number and not done.is_set():
+                        self._told(f"the share servers compute together: round {number:,}")
+
+        if collection.plan.is_joint:
+            Thread(target=follow, daemon=True).start()
+        try:
+            yield
+        finally:
+            done.set()
+
+    def _prove(self, collection: Collection, accepted: bytes, signed: Sequence[bytes]) -> None:
+        """Have the servers prove their noise to each other: what they say is carried, and believed by none of them."""
+
+        def ask(step: ProofStep, messages: Sequence[bytes]) -> list[bytes]:
+            request = pb.ProveNoiseRequest(
+                collection=collection.digest,
+                accepted=accepted,
+                signatures=signed,
+                step=step,
+                messages=messages,
+            )
+            told = self._of_each(lambda stub, left: stub.ProveNoise.future(request, timeout=left))
+            return [one.message for one in told]
+
+        run_proofs(len(self.servers), ask)
 
     def _of_each(self, call: Callable[[Stub, float], Begun]) -> list[Response]:
         """The answer of every server; every call of theirs may be sent again."""

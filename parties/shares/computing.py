@@ -14,16 +14,16 @@ Checked in tests/fault/test_joint_streams.py.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import grpc
 
 from localdp.computing.dialogue import Dialogue, Exchange, Received
-from localdp.errors import Busy, DeadlineMissed, MalformedReport, Unreachable
+from localdp.errors import Busy, DeadlineMissed, LocalDpError, MalformedReport, Unreachable
 from parties.repeating import Stub
 from parties.serving import CHUNK_BYTES
 from parties.shares.gathering import together
@@ -129,6 +129,27 @@ class Called:
             yield response
 
 
+class Awaited:
+    """The stream of a server that is to call this one: what it is told waits until it is there."""
+
+    def __init__(self, meeting: Coroutine[object, None, Called]) -> None:
+        self._meeting = asyncio.create_task(meeting)
+
+    async def send(self, number: int, payload: bytes) -> None:
+        await (await self._meeting).send(number, payload)
+
+    async def receive(self, number: int, size: int) -> bytes:
+        return await (await self._meeting).receive(number, size)
+
+    async def finish(self) -> None:
+        await (await self._meeting).finish()
+
+    def close(self) -> None:
+        """Whoever has not come need not come any more."""
+        if not self._meeting.cancel() and not self._meeting.cancelled() and not self._meeting.exception():
+            self._meeting.result().close()
+
+
 Reading: TypeAlias = Callable[[], Awaitable[pb.ComputeRequest | pb.ComputeResponse | None]]
 
 
@@ -197,6 +218,14 @@ class Meetings:
         return self._waiting.pop((collection, number))
 
 
+class Computed(NamedTuple, Generic[_Result]):
+    """What a server's part came to, and what it took."""
+
+    result: _Result
+    rounds: int = 0
+    octets: int = 0  # that this server said
+
+
 @dataclass(frozen=True, slots=True)
 class _Ended(Generic[_Result]):
     """What a dialogue came to."""
@@ -212,20 +241,45 @@ def _advanced(dialogue: Dialogue[_Result], told: Received | None) -> Exchange | 
         return _Ended(end.value)
 
 
-async def computed(dialogue: Dialogue[_Result], previous: Link, following: Link, work: RunJob) -> _Result:
-    """Drive one server's part to its end, beside its two neighbours."""
-    number, told = 0, None
+async def computed(
+    dialogue: Dialogue[_Result],
+    previous: Link,
+    following: Link,
+    work: RunJob,
+    begun: Callable[[int], None] = lambda number: None,
+) -> Computed[_Result]:
+    """Drive one server's part to its end, beside its two neighbours; whoever asked then leaves them (`left`).
+
+    `begun` hears the number of each round, from 1 on.
+    """
+    number, octets, told = 0, 0, None
     try:
         while not isinstance(said := await work(partial(_advanced, dialogue, told)), _Ended):
+            begun(number + 1)
             told = await _round(number, said, previous, following)
-            number += 1
-        async with asyncio.timeout(ROUND_SECONDS):
-            await together(previous.finish(), following.finish())
-        return said.result
-    except TimeoutError:
-        raise DeadlineMissed("another share server did not go on with joint noise in time") from None
+            number, octets = number + 1, octets + len(said.to_previous) + len(said.to_next)
+        return Computed(said.result, number, octets)
+    except BaseException as stopped:
+        previous.close()
+        following.close()
+        if isinstance(stopped, TimeoutError):
+            raise DeadlineMissed("another share server did not go on with joint noise in time") from None
+        raise
     finally:
         dialogue.close()
+
+
+async def left(previous: Link, following: Link) -> None:
+    """Part from the neighbours when what was said last has arrived, or when that takes too long.
+
+    Nobody waits for it: who has not heard the last word finds its components on record, and asks.
+    """
+    try:
+        async with asyncio.timeout(ROUND_SECONDS):
+            await together(previous.finish(), following.finish())
+    except (TimeoutError, LocalDpError, asyncio.InvalidStateError):
+        pass
+    finally:
         previous.close()
         following.close()
 

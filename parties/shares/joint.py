@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 
 import grpc
 
@@ -29,8 +30,8 @@ from localdp.sharing.collection import Collection
 from localdp.sharing.joint_terms import JointTerms
 from localdp.sharing.prio3.batch.kernels import kernel_for
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import Published
-from parties.shares.computing import Calling, Link, Meetings, computed
+from localdp.sharing.storage import Published, Release
+from parties.shares.computing import Awaited, Calling, Computed, Link, Meetings, computed, left
 from parties.shares.gathering import together
 from parties.shares.helper import RemoteHelper
 from parties.shares.leading import RunJob
@@ -49,6 +50,18 @@ class JointNoise:
         self._server, self._work, self._reach = server, work, reach
         self._meetings = Meetings()
         self._drawing: dict[bytes, asyncio.Lock] = {}
+        self._leaving = set[asyncio.Task[None]]()
+        self._rounds: dict[bytes, int] = {}
+
+    def round_of(self, name: bytes) -> int:
+        """Which round of a collection's computation this server is in; 0: it computes nothing."""
+        return self._rounds.get(name, 0)
+
+    async def close(self) -> None:
+        """Part from whoever has not been left yet."""
+        for task in self._leaving:
+            task.cancel()
+        await asyncio.gather(*self._leaving, return_exceptions=True)
 
     def prepare(self, collection: Collection, warming: Warming) -> None:
         """Have what proofs need compiled, or loaded, while people upload."""
@@ -59,38 +72,52 @@ class JointNoise:
         if collection.plan.is_joint:
             warming.begin(load)
 
-    async def drawn(
+    async def released(
         self, name: bytes, accepted: bytes, signed: Sequence[bytes], addresses: Sequence[str]
-    ) -> Published | None:
+    ) -> Computed[Release]:
+        """A release, after its joint noise was drawn where that is to be done.
+
+        Of two requests the second waits until the first has released, and reads the same from the record.
+        """
+        async with self._drawing.setdefault(name, asyncio.Lock()):
+            drawn = await self._drawn(name, accepted, signed, addresses)
+            joint = None if drawn is None else drawn.result
+            release = await self._work(lambda: self._server.release(name, accepted, signed, joint))
+        self._drawing.pop(name, None)  # whoever waits finds it on record
+        return Computed(release) if drawn is None else Computed(release, drawn.rounds, drawn.octets)
+
+    async def _drawn(
+        self, name: bytes, accepted: bytes, signed: Sequence[bytes], addresses: Sequence[str]
+    ) -> Computed[Published] | None:
         """What this server has of the sums with joint noise; None where there is none to draw, or it has been drawn."""
         if not self._server.in_progress(name) or not self._server.collection(name).plan.is_joint:
             return None
-        async with self._drawing.setdefault(
-            name, asyncio.Lock()
-        ):  # two requests make one attempt after the other
-            if not self._server.in_progress(name):
-                return None
-            terms = await self._work(lambda: self._server.joint_terms(name, accepted, signed))
-            channels = self._neighbours(terms, addresses)
-            if terms.record.tag and await self._is_released(terms, channels):
-                published = terms.record.published
-            else:
-                published = await self._computed(terms, channels)
-        self._drawing.pop(name, None)
-        return published
+        terms = await self._work(lambda: self._server.joint_terms(name, accepted, signed))
+        channels = self._neighbours(terms, addresses)
+        if terms.record.tag and await self._is_released(terms, channels):
+            return Computed(terms.record.published)
+        return await self._computed(terms, channels)
 
     async def _computed(
         self, terms: JointTerms, channels: Sequence[tuple[str, grpc.aio.Channel]]
-    ) -> Published:
+    ) -> Computed[Published]:
         name = terms.collection.digest
         previous, following = [
-            await self._linked(terms, number, channel)
+            self._linked(terms, number, channel)
             for number, channel in zip(others(terms.server), channels, strict=True)
         ]
         part = joint_release(
             terms, os.urandom(NONCE_BYTES), lambda record: self._server.keep_joint(name, record)
         )
-        return await computed(part, previous, following, self._work)
+        begun = partial(self._rounds.__setitem__, name)
+        try:
+            result = await computed(part, previous, following, self._work, begun)
+        finally:
+            self._rounds.pop(name, None)
+        leaving = asyncio.create_task(left(previous, following))
+        self._leaving.add(leaving)
+        leaving.add_done_callback(self._leaving.discard)
+        return result
 
     def _neighbours(
         self, terms: JointTerms, addresses: Sequence[str]
@@ -104,10 +131,10 @@ class JointNoise:
         )
         return self._reach([terms.collection.servers[number] for number in around], known)
 
-    async def _linked(self, terms: JointTerms, number: int, channel: tuple[str, grpc.aio.Channel]) -> Link:
+    def _linked(self, terms: JointTerms, number: int, channel: tuple[str, grpc.aio.Channel]) -> Link:
         name, digest = channel[0], terms.collection.digest
         if number < terms.server:
-            return await self._meetings.met(digest, number, name)
+            return Awaited(self._meetings.met(digest, number, name))
         return Calling(*channel, digest, terms.server)
 
     async def _is_released(

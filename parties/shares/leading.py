@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from localdp.sharing.agreement import held_by_all, proposals, require_newest, require_same_set
-from localdp.sharing.blocks import Positions
+from localdp.sharing.blocks import Mask, Octets, Positions
 from localdp.sharing.collection import Collection
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Holding
@@ -35,17 +35,34 @@ class RunJob(Protocol):
         ...
 
 
+class Check(Protocol):
+    """The server's own check of a block."""
+
+    def __call__(
+        self, name: bytes, verify_key: bytes, positions: Positions
+    ) -> Awaitable[tuple[Mask, Octets]]:
+        """What it says, awaited."""
+        ...
+
+
 class Leading:
     """One collection, led by this server."""
 
     def __init__(
-        self, server: ShareServer, helpers: Sequence[RemoteHelper], collection: Collection, work: RunJob
+        self,
+        server: ShareServer,
+        helpers: Sequence[RemoteHelper],
+        collection: Collection,
+        work: RunJob,
+        check: Check | None = None,
     ) -> None:
+        """`check`: the server's own, where it has other cores do it."""
         self._server = server
         self._helpers = list(helpers)
         self._collection = collection
         self._name = collection.digest
         self._work = work
+        self._check = check or self._checked_here
         self._deciding = asyncio.Lock()
 
     async def agree(self) -> tuple[bool, Holding]:
@@ -85,7 +102,7 @@ class Leading:
         server, name = self._server, self._name
         key = await self._work(lambda: server.verify_key(name))
         checked = await together(
-            _awaited(self._work(lambda: server.check(name, key, positions))),
+            _awaited(self._check(name, key, positions)),
             *(helper.check(name, key, positions) for helper in self._helpers),
         )
         held = await self._work(lambda: held_by_all(server, name, positions, checked))
@@ -101,6 +118,9 @@ class Leading:
         async with self._deciding:  # or a helper would hear of a decision before it heard of the one before
             job = await self._work(lambda: server.decide(name, positions, votes))
             await together(*(helper.commit(name, job) for helper in self._helpers))
+
+    async def _checked_here(self, name: bytes, key: bytes, positions: Positions) -> tuple[Mask, Octets]:
+        return await self._work(lambda: self._server.check(name, key, positions))
 
     async def _catch_up(self, helper: RemoteHelper) -> None:
         theirs = await helper.holding(self._name)

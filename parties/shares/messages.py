@@ -24,6 +24,7 @@ from localdp.sharing.blocks import (
 )
 from localdp.sharing.collection import LONGEST_NAME, Collection
 from localdp.sharing.field import ELEMENT_BYTES
+from localdp.sharing.proof_record import ProofStep
 from localdp.sharing.sealing import SealingKey, sealed_to
 from localdp.sharing.storage import Holding, Job, Published
 from parties import codec
@@ -158,11 +159,22 @@ def opening_from_wire(message: pb.GetOpeningResponse) -> Opening:
     return Opening(message.secret, message.signature)
 
 
+def step_of(number: int) -> ProofStep:
+    """A step of proving noise."""
+    if number not in ProofStep.__members__.values():
+        raise InvalidParameter(f"noise is proved in {len(ProofStep)} steps, counted from 0")
+    return ProofStep(number)
+
+
 def release_from_wire(collection: Collection, message: pb.ReleaseResponse) -> Published:
-    """A release: reduced elements, one for each entry; with joint noise two, and which attempt they came from."""
-    joint = collection.plan.is_joint
-    if len(collection.field.unpack(message.noisy_sums)) != (1 + joint) * collection.encoding.length:
+    """A release: as many reduced elements as the collection has, and which attempt they came from, or what all proved."""
+    beside = DIGEST_BYTES * (
+        len(collection.servers) if collection.plan.is_proved else collection.plan.is_joint
+    )
+    if len(collection.field.unpack(message.noisy_sums)) != collection.published_elements:
         raise MalformedReport("it released another number of sums than the collection has")
-    if len(message.attempt) != joint * DIGEST_BYTES:
-        raise MalformedReport("it does not say which attempt at joint noise it released")
+    if len(message.attempt) != beside:
+        raise MalformedReport(
+            "it does not say which attempt at joint noise it released, or what every server proved"
+        )
     return Published(message.noisy_sums, message.attempt)

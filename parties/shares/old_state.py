@@ -13,7 +13,9 @@ import sqlite3
 from pathlib import Path
 
 from localdp.errors import StorageFailed
+from parties.database import run_all
 from parties.durable import transaction
+from parties.shares import layout
 from parties.wire.v1 import collection_pb2 as pb
 
 _WIDE = (pb.ENCODING_KIND_HISTOGRAM, pb.ENCODING_KIND_MULTIHOT, pb.ENCODING_KIND_VECTOR)
@@ -50,7 +52,7 @@ def _require_finished(file: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def upgrade(file: sqlite3.Connection, path: Path, layout: str, version: int) -> None:
+def upgrade(file: sqlite3.Connection, path: Path) -> None:
     """Bring the file into the form of today, with every release; exact sums, noise and the key are wiped."""
     _require_finished(file, path)
     name = file.execute("SELECT name FROM server").fetchone()[0]
@@ -61,14 +63,13 @@ def upgrade(file: sqlite3.Connection, path: Path, layout: str, version: int) -> 
     with transaction(file):
         for table in ("server", "collections", "uploads", "jobs"):
             file.execute(f"DROP TABLE {table}")
-        for statement in layout.split(";"):
-            file.execute(statement)
+        run_all(file, layout.TABLES)
         file.execute("INSERT INTO server VALUES (1, ?)", (name,))
         file.executemany(
             "INSERT INTO released VALUES (?, ?, ?, ?, ?, ?, ?, ?, x'')",  # no attempt at joint noise
             map(_released, range(len(rows)), rows),
         )
-        file.execute(f"PRAGMA user_version = {version}")
+        file.execute(f"PRAGMA user_version = {layout.VERSION}")
     file.execute("VACUUM")
     file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

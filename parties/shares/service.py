@@ -35,6 +35,7 @@ from parties.shares.helper import RemoteHelper
 from parties.shares.intake import Intake
 from parties.shares.joint import JointNoise
 from parties.shares.leading import Leading
+from parties.shares.verifying import Verifying
 from parties.shares.warming import Warming
 from parties.status import answering, require_message, streaming
 from parties.wire.v1 import share_server_pb2 as pb
@@ -65,10 +66,12 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         peers: Mapping[str, str] | None = None,
         collectors: frozenset[str] | None = None,
         told: Callable[[str], None] | None = None,
+        workers: int = 1,
     ) -> None:
         """`peers`: where the servers listen that this one may lead; without it the collector says where they are.
 
         `collectors`: whose certificates may open collections; without it everybody's.  `told` hears what is waited for.
+        `workers`: cores that check reports (`verifying`).
         """
         self._server = server
         self._observer = observer or Observer("share-server", server.name)
@@ -79,6 +82,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         self._leading: dict[bytes, asyncio.Lock] = {}
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shares")
         self._intake = Intake(server, self._work)
+        self._verifying = Verifying(server, self._work, workers)
         self._joint = JointNoise(server, self._work, self._reach)
         self._warming = Warming(server.name, told)
         self._waiting = 0  # bytes of uploads that are not on their way to the disk yet
@@ -97,8 +101,10 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
 
     async def close(self) -> None:
         """Let go of channels and the worker."""
+        await self._joint.close()
         for channel in self._channels.values():
             await channel.close()
+        self._verifying.close()
         self._worker.shutdown(wait=True, cancel_futures=True)
 
     @answering
@@ -181,9 +187,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         with self._observer.call("CheckReports", peer_name(context) or ""):
             collection = await self._led(request.collection, context)
             positions = _block(collection, messages.positions_from_wire(request.positions))
-            held, rows = await self._work(
-                lambda: self._server.check(request.collection, request.verify_key, positions)
-            )
+            held, rows = await self._verifying.check(request.collection, request.verify_key, positions)
             return pb.CheckReportsResponse(held=messages.mask_to_wire(held), verifiers=rows.tobytes())
 
     @answering
@@ -232,7 +236,9 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         """Which reports the server counts."""
         with self._observer.call("GetHolding", peer_name(context) or ""):
             holding = await self._work(lambda: self._server.holding(request.collection))
-            return messages.holding_to_wire(holding)
+            told = messages.holding_to_wire(holding)
+            told.round = self._joint.round_of(request.collection)
+            return told
 
     @answering
     async def Release(self, request: pb.ReleaseRequest, context: Context) -> pb.ReleaseResponse:  # noqa: N802
@@ -240,9 +246,29 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         with self._observer.call("Release", peer_name(context) or ""):
             self._require_owner(request.collection, context)
             name, accepted, signed = request.collection, request.accepted, list(request.signatures)
-            joint = await self._joint.drawn(name, accepted, signed, list(request.addresses))
-            released = await self._work(lambda: self._server.release(name, accepted, signed, joint))
-            return pb.ReleaseResponse(noisy_sums=released.noisy_sums, attempt=released.attempt)
+            released, rounds, octets = await self._joint.released(
+                name, accepted, signed, list(request.addresses)
+            )
+            return pb.ReleaseResponse(
+                noisy_sums=released.noisy_sums, attempt=released.attempt, rounds=rounds, octets=octets
+            )
+
+    @answering
+    async def ProveNoise(  # noqa: N802
+        self, request: pb.ProveNoiseRequest, context: Context
+    ) -> pb.ProveNoiseResponse:
+        """A step of proving noise."""
+        with self._observer.call("ProveNoise", peer_name(context) or ""):
+            self._require_owner(request.collection, context)
+            name, step = request.collection, messages.step_of(request.step)
+            terms = name, request.accepted, list(request.signatures)
+            try:
+                said = await self._work(
+                    lambda: self._server.prove_noise(*terms, step, list(request.messages))
+                )
+            finally:
+                await self._work(lambda: self._name(name))
+            return pb.ProveNoiseResponse(message=said)
 
     @streaming
     async def Compute(  # noqa: N802
@@ -270,7 +296,8 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         await self._let_go()
         async with self._leading.setdefault(name, asyncio.Lock()):
             try:
-                complete, holding = await Leading(self._server, helpers, collection, self._work).agree()
+                leading = Leading(self._server, helpers, collection, self._work, self._verifying.check)
+                complete, holding = await leading.agree()
             finally:
                 await self._work(lambda: self._name(name))
         if complete:

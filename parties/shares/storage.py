@@ -1,12 +1,12 @@
-"""A share server's state in a file: SQLite, every step synced before it is acknowledged.
+"""A share server's state in a file (SQLite) or a database (PostgreSQL), every step synced before it is acknowledged.
 
 One row a collection in progress, an upload, a vote and a job; reports are rows of bytes inside of an upload's blob, so a
 million of them are a thousand rows.  Reports, sums and shares of joint noise rest under the secret of their collection,
 which is elsewhere (`vault`).  Uploads of which everything is decided are deleted with the decision, and with its release
 everything about a collection goes but its digest, its noisy sums, and what is needed to give them to the right one again.
 
-The file is locked while a server runs: two servers on one state would count a report twice.  What version 0.1 wrote is
-brought into this form, with every release, or refused where a collection is in progress.
+State is locked while a server runs: two servers on one would count a report twice.  The tables are those of `layout`; what
+version 0.1 wrote is brought into this form, with every release, or refused where a collection is in progress.
 
 Checked with the other storages in tests/contract/test_share_storage.py, and with kill -9 in
 tests/fault/test_share_kill_nine.py.
@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,136 +38,71 @@ from localdp.sharing.storage import (
 )
 from localdp.sharing.vault import Vault
 from parties import codec, durable
+from parties.database import Database, is_address
 from parties.durable import make_private, transaction
-from parties.shares import old_state
+from parties.postgres import PostgresDatabase
+from parties.shares import layout, old_state
 from parties.shares.messages import mask_from_wire, mask_to_wire
 from parties.shares.recent_rows import RecentRows
 from parties.shares.rest import Rest
 from parties.wire.v1 import collection_pb2
 
+WHAT = "the share server's state"
 _ELEMENT_BYTES = 16
 _PAGE_BYTES = 1 << 15  # what is stored is mostly blobs of a megabyte
 _CHECKPOINT_PAGES = 1 << 11  # 64 MB
-VERSION = 3
-_WITHOUT_JOINT = 2  # whose collections have no place for joint noise
-_LAYOUT = """
-CREATE TABLE IF NOT EXISTS server (
-  one INTEGER PRIMARY KEY CHECK (one = 1),
-  name TEXT NOT NULL
-) STRICT;
-CREATE TABLE IF NOT EXISTS collections (
-  digest BLOB PRIMARY KEY,
-  description BLOB NOT NULL,
-  owner TEXT NOT NULL,
-  verify_key BLOB NOT NULL DEFAULT x'',
-  sums BLOB NOT NULL DEFAULT x'',
-  reports INTEGER,
-  accepted BLOB,
-  jobs INTEGER,
-  joint BLOB NOT NULL DEFAULT x''
-) STRICT;
-CREATE TABLE IF NOT EXISTS uploads (
-  collection BLOB NOT NULL,
-  number INTEGER NOT NULL,
-  reports INTEGER NOT NULL,
-  positions BLOB NOT NULL,
-  public_bytes INTEGER NOT NULL,
-  rows BLOB NOT NULL,
-  PRIMARY KEY (collection, number)
-) STRICT;
-CREATE TABLE IF NOT EXISTS votes (
-  collection BLOB NOT NULL,
-  number INTEGER NOT NULL,
-  positions BLOB NOT NULL,
-  accepted BLOB NOT NULL,
-  PRIMARY KEY (collection, number)
-) STRICT;
-CREATE TABLE IF NOT EXISTS jobs (
-  collection BLOB NOT NULL,
-  number INTEGER NOT NULL,
-  positions BLOB NOT NULL,
-  accepted BLOB NOT NULL,
-  PRIMARY KEY (collection, number)
-) STRICT;
-CREATE TABLE IF NOT EXISTS released (
-  digest BLOB PRIMARY KEY,
-  number INTEGER NOT NULL,
-  owner TEXT NOT NULL,
-  reports INTEGER NOT NULL,
-  jobs INTEGER NOT NULL,
-  accepted BLOB NOT NULL,
-  element_bytes INTEGER NOT NULL,
-  noisy_sums BLOB NOT NULL,
-  attempt BLOB NOT NULL DEFAULT x''
-) STRICT, WITHOUT ROWID;
-"""
 _PARTS = ("uploads", "votes", "jobs")
+_COLLECTION = "digest, description, owner, verify_key, sums, reports, accepted, jobs, joint"
+_RELEASED = "owner, reports, jobs, accepted, element_bytes, noisy_sums, attempt"
 
 
-class SqliteStorage:
-    """State in a file.  One object belongs to one thread at a time, and one process to the file."""
+class TableStorage:
+    """State in the tables of a database.  One object belongs to one thread at a time, and one process to the database."""
 
-    def __init__(self, path: Path, name: str, vault: Vault, *, synced: bool = True) -> None:
-        """Make the file, or go on with one that was made for a server of that name; `vault` has its secrets.
-
-        What is not `synced` outlives the process and not the machine: for simulations.
-        """
-        self._vault = vault
+    def __init__(self, file: Database, name: str, vault: Vault, where: str) -> None:
+        """Go on with tables that were made for a server of that name; `vault` has the secrets."""
+        self._file, self._vault = file, vault
         self._releases, self.history = 0, NOTHING_RELEASED
         self._recent = RecentRows()
-        with storage_errors(path):
-            make_private(path)
-            self._file = sqlite3.connect(path, timeout=1.0, isolation_level=None, check_same_thread=False)
-            try:
-                self._file.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
-                self._file.execute("PRAGMA locking_mode = EXCLUSIVE")
-                self._file.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-                self._file.execute("PRAGMA journal_mode = WAL")
-                self._file.execute(f"PRAGMA synchronous = {'FULL' if synced else 'OFF'}")
-                self._prepare(path, name)
-            except BaseException:
-                self._file.close()
-                raise
-
-    def _prepare(self, path: Path, name: str) -> None:
-        if old_state.is_old(self._file):
-            old_state.upgrade(self._file, path, _LAYOUT, VERSION)
-        self._file.executescript(_LAYOUT)
-        version = self._file.execute("PRAGMA user_version").fetchone()[0]
-        if version == _WITHOUT_JOINT:
-            for table, column in (("collections", "joint"), ("released", "attempt")):
-                self._file.execute(f"ALTER TABLE {table} ADD COLUMN {column} BLOB NOT NULL DEFAULT x''")
-        elif version not in (0, VERSION):
-            raise StorageFailed(f"{path} is the state of a later version of localdp: use that version")
-        self._file.execute(f"PRAGMA user_version = {VERSION}")
         with self._transaction():
-            self._file.execute("INSERT OR IGNORE INTO server VALUES (1, ?)", (name,))
-            found = self._file.execute("SELECT name FROM server").fetchone()[0]
+            layout.bring_up_to_date(file, where)
+            file.execute("INSERT INTO server VALUES (1, ?) ON CONFLICT DO NOTHING", (name,))
+        found = file.execute("SELECT name FROM server").fetchone()[0]
         if found != name:
             raise InvalidParameter(f"this state belongs to another share server than {name}")
-        for row in self._file.execute("SELECT digest, accepted FROM released ORDER BY number"):
+        for row in file.execute("SELECT digest, accepted FROM released ORDER BY number").fetchall():
             self._follow(*row)
 
     def _follow(self, collection: bytes, accepted: bytes) -> None:
         self._releases += 1
         self.history = followed(self.history, collection, accepted)
 
+    @property
+    def lost(self) -> bool:
+        """Whether what is on record has to be read again, because the connection to it broke."""
+        return isinstance(self._file, PostgresDatabase) and self._file.lost
+
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of it."""
         self._file.close()
 
     def kept(self) -> list[KeptCollection]:
         """Every collection in progress that there is a secret for, and of the others what they were."""
         with storage_errors():
-            rows = self._file.execute("SELECT * FROM collections ORDER BY rowid").fetchall()
+            rows = self._file.execute(
+                f"SELECT {_COLLECTION} FROM collections ORDER BY opened"  # noqa: S608
+            ).fetchall()
             return [self._kept(*row) for row in rows]
 
     def released(self, collection: bytes) -> Release | None:
         with storage_errors():
-            row = self._file.execute("SELECT * FROM released WHERE digest = ?", (collection,)).fetchone()
+            row = self._file.execute(
+                f"SELECT {_RELEASED} FROM released WHERE digest = ?",  # noqa: S608
+                (collection,),
+            ).fetchone()
         if row is None:
             return None
-        _, _, owner, reports, jobs, accepted, element_bytes, noisy_sums, attempt = row
+        owner, reports, jobs, accepted, element_bytes, noisy_sums, attempt = row
         holding = Holding(reports, accepted, jobs, sealed=True)
         return Release(owner, holding, noisy_sums, element_bytes, attempt)
 
@@ -175,7 +110,8 @@ class SqliteStorage:
         description = codec.collection_to_wire(collection).SerializeToString(deterministic=True)
         with self._transaction():
             self._file.execute(
-                "INSERT INTO collections (digest, description, owner) VALUES (?, ?, ?)",
+                "INSERT INTO collections (digest, description, owner, opened)"
+                " VALUES (?, ?, ?, (SELECT coalesce(max(opened), 0) + 1 FROM collections))",
                 (collection.digest, description, owner),
             )
 
@@ -338,6 +274,59 @@ class SqliteStorage:
             yield
 
 
+class SqliteStorage(TableStorage):
+    """State in a file."""
+
+    def __init__(self, path: Path, name: str, vault: Vault, *, synced: bool = True) -> None:
+        """Make the file, or go on with it.
+
+        What is not `synced` outlives the process and not the machine: for simulations.
+        """
+        with storage_errors(path):
+            make_private(path)
+            file = sqlite3.connect(path, timeout=1.0, isolation_level=None, check_same_thread=False)
+            try:
+                file.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+                file.execute("PRAGMA locking_mode = EXCLUSIVE")
+                file.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+                file.execute("PRAGMA journal_mode = WAL")
+                file.execute(f"PRAGMA synchronous = {'FULL' if synced else 'OFF'}")
+                if old_state.is_old(file):
+                    old_state.upgrade(file, path)
+                super().__init__(file, name, vault, str(path))
+            except BaseException:
+                file.close()
+                raise
+
+
+class PostgresStorage(TableStorage):
+    """State in a PostgreSQL database, or in a schema of one (`options=-csearch_path=...` in its address)."""
+
+    def __init__(self, address: str, name: str, vault: Vault) -> None:
+        """Make the tables, or go on with them."""
+        database = PostgresDatabase(address, WHAT, held=True)
+        try:
+            super().__init__(database, name, vault, "the database")
+        except BaseException:
+            database.close()
+            raise
+
+
+def storage_of(state: str | Path, name: str, vault: Vault) -> TableStorage:
+    """The state at an address of a database, or in a file."""
+    if is_address(str(state)):
+        return PostgresStorage(str(state), name, vault)
+    return SqliteStorage(Path(state), name, vault)
+
+
+def has_state(address: str) -> bool:
+    """Whether a database has the state of a share server."""
+    with closing(PostgresDatabase(address, WHAT)) as database:
+        if database.execute("SELECT to_regclass('server')").fetchone() == (None,):
+            return False
+        return database.execute("SELECT name FROM server").fetchone() is not None
+
+
 def _packed(elements: Sequence[int]) -> bytes:
     """Field elements, of either field, in sixteen bytes each."""
     return b"".join(element.to_bytes(_ELEMENT_BYTES, "little") for element in elements)
@@ -366,6 +355,4 @@ def _name(upload: int) -> bytes:
     return b"upload %d" % upload
 
 
-storage_errors = functools.partial(
-    durable.storage_errors, "the share server's state", also=(ValueError, DecodeError)
-)
+storage_errors = functools.partial(durable.storage_errors, WHAT, also=(ValueError, DecodeError))

@@ -7,25 +7,34 @@ Checked in tests/contract/test_shuffler.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.flood_plan import FloodPlan
 from localdp.accounting.promise_ledger import TRILLION
 from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.cohorts import LARGEST_INDEX, Cohort
-from localdp.errors import InvalidParameter
+from localdp.errors import InvalidParameter, MalformedReport
+from localdp.oracles.flood_mixing import MOST_FLOODED_BYTES, MixedFlood
 from localdp.oracles.promise import MOST_REQUESTS, Promise
 from localdp.party.party import Request
 from localdp.randomizers.definition import Reports
+from localdp.sharing.flooded_batch import Messages
+from localdp.sharing.flooded_round import FloodedQuestion
 from parties import codec
 from parties.coordinator import CALL_SECONDS, Channels, Reachable
+from parties.flood_asking import flood_seconds
+from parties.flood_codec import question_to_wire, received
+from parties.flood_opening import FloodAnalyst
 from parties.identity import Identity
-from parties.receiving import Reception
-from parties.repeating import Patience, UnaryCall, answers
+from parties.receiving import Piece, Reception
+from parties.repeating import Begun, Patience, UnaryCall, answers
 from parties.wire.v1 import shuffler_pb2 as pb
 from parties.wire.v1 import shuffler_pb2_grpc
 
+_Said = tuple[int, bytes, int]  # people, roster, messages in all
 SHUFFLE_SECONDS = 2 * CALL_SECONDS  # the shuffler's own calls, and the way back
 
 
@@ -81,11 +90,68 @@ class RemoteShuffler:
         finally:
             call.cancel()
 
+    def flooded(self, question: FloodedQuestion, cohorts: Sequence[Cohort]) -> MixedFlood:
+        """The codes of a flooded round's messages: sealed to a key that is made for it, and opened here."""
+        analyst = FloodAnalyst(question)
+        message = pb.ShuffleFloodedRequest(
+            question=question_to_wire(analyst.question),
+            cohorts=[codec.cohort_to_wire(cohort) for cohort in cohorts],
+        )
+        heard = set[_Said]()
+        size = 2 * question.plan.size(question.plan.people)  # of one party; several take a little more
+        call = Reception(
+            lambda seconds: _Heard(self._stub.ShuffleFlooded(message, timeout=seconds), heard),
+            self._name,
+            self._timeout + flood_seconds(size),
+            self._channels.persistence,
+        )
+        try:
+            sealed = self._mixed(received(self._bounded(call)), heard, question.plan)
+        finally:
+            call.cancel()
+        self.bytes_moved += sealed.messages.nbytes
+        return analyst.opened(sealed)
+
+    def _bounded(self, call: Reception) -> Iterator[Piece]:
+        """A stream that ends, or is refused where it should have."""
+        left = MOST_FLOODED_BYTES
+        for piece in call.messages():
+            left -= len(piece.packed)
+            if left < 0 or not piece.packed:
+                raise MalformedReport(f"{self._name} sends more messages than a round has")
+            yield piece
+
+    def _mixed(self, sealed: Messages, heard: set[_Said], plan: FloodPlan) -> MixedFlood:
+        """All messages, with what each response said of them alike."""
+        if len(heard) != 1:
+            raise MalformedReport(f"{self._name} does not say once whose messages these are")
+        ((people, roster, count),) = heard
+        if len(sealed) != count or not plan.honest <= people <= plan.people:
+            raise MalformedReport(f"{self._name} sent other messages than it said, or of too few people")
+        return MixedFlood(sealed, people, roster)
+
     def _described(self) -> pb.DescribeShufflerResponse:
         method, request = self._stub.DescribeShuffler, pb.DescribeShufflerRequest()
         call = UnaryCall(self._name, lambda seconds: method.future(request, timeout=seconds))
         told: pb.DescribeShufflerResponse = answers([call], self._timeout, self._channels.persistence)[0]
         return told
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """A stream, and what its responses say beside messages."""
+
+    stream: Begun
+    said: set[_Said]
+
+    def __iter__(self) -> Iterator[pb.ShuffleFloodedResponse]:
+        for response in self.stream:
+            self.said.add((response.people, response.roster, response.messages))
+            yield response
+
+    def cancel(self) -> None:
+        """Stop waiting."""
+        self.stream.cancel()
 
 
 def _promise(described: pb.DescribeShufflerResponse) -> Promise:

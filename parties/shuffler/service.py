@@ -21,6 +21,7 @@ from localdp.sharing.collection import LONGEST_NAME
 from parties import codec
 from parties.admission import Registry
 from parties.agent.plan import reports_per_part
+from parties.flood_codec import question_from_wire, slices
 from parties.identity import Context, peer_name
 from parties.observability.observer import Observer
 from parties.status import answering, streaming
@@ -86,8 +87,7 @@ class ShufflerService(shuffler_pb2_grpc.ShufflerServiceServicer):
         """Everybody's reports, mixed."""
         caller = peer_name(context) or ""
         with self._observer.call("Shuffle", caller) as call:
-            if self._aggregators is not None and caller not in self._aggregators:
-                raise PolicyRefused("the shuffler does not answer this analyst")
+            self._require_named(caller)
             asked, cohort = codec.request_from_wire(request.request)
             people = cohort.stop - cohort.start
             call.about(asked.digest(asked.query), people, asked.randomizer.epsilon, asked.query)
@@ -98,6 +98,34 @@ class ShufflerService(shuffler_pb2_grpc.ShufflerServiceServicer):
                     part = reports[start : start + step]
                     call.reports += len(part)
                     yield pb.ShuffleResponse(reports=len(part), packed=asked.randomizer.pack(part))
+
+    @streaming
+    async def ShuffleFlooded(  # noqa: N802
+        self, request: pb.ShuffleFloodedRequest, context: Context
+    ) -> AsyncIterator[pb.ShuffleFloodedResponse]:
+        """Everybody's sealed messages, mixed."""
+        caller = peer_name(context) or ""
+        with self._observer.call("ShuffleFlooded", caller) as call:
+            self._require_named(caller)
+            question = question_from_wire(request.question)
+            if not question.key:
+                raise InvalidParameter("a flooded round that travels has a key of the analyst")
+            cohorts = [codec.cohort_from_wire(cohort) for cohort in request.cohorts]
+            call.about(question.digest, question.plan.people, question.plan.epsilon, question.query)
+            mixed = await self._work(context, lambda: self._shuffler.flooded(question, cohorts))
+            for part in slices(len(mixed.messages)):
+                call.reports += part.stop - part.start
+                yield pb.ShuffleFloodedResponse(
+                    reports=part.stop - part.start,
+                    packed=mixed.messages[part].tobytes(),
+                    people=mixed.people,
+                    roster=mixed.roster,
+                    messages=len(mixed.messages),
+                )
+
+    def _require_named(self, caller: str) -> None:
+        if self._aggregators is not None and caller not in self._aggregators:
+            raise PolicyRefused("the shuffler does not answer this analyst")
 
     async def _work(self, context: Context, job: Callable[[], _Result]) -> _Result:
         def begin() -> _Result:

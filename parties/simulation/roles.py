@@ -15,7 +15,7 @@ from localdp.errors import InvalidParameter
 from localdp.experiments.cheating import CheatingParty
 from localdp.oracles.shuffler import Promise, Shuffler
 from localdp.party.party import Party
-from localdp.party.policy import Policy
+from localdp.party.policy import ANY_DELTA, Policy
 from localdp.randomness.keys import derive_key
 from localdp.randomness.keystream import KeystreamSource
 from localdp.sharing.share_server import ShareServer
@@ -72,7 +72,7 @@ class AgentRole:
         ledger = SqliteLedger(
             Path(self.ledger), records.people, budget, chain_key=self.chain_key, synced=self.synced
         )
-        policy = Policy(largest_epsilon=Epsilon(self.largest_request_nanonats))
+        policy = Policy(Epsilon(self.largest_request_nanonats), largest_delta_flooded=ANY_DELTA)
         kind = CheatingParty if self.cheats else Party
         return kind(self.name, records, bytes.fromhex(self.secret), ledger, policy)
 

@@ -9,24 +9,35 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.definition import OF_ARRAYS, Learner
+from localdp.algorithms.games.auction import AuctionPrice
+from localdp.algorithms.games.equilibrium import EquilibriumSelection
+from localdp.algorithms.games.two_outcomes import TwoOutcomes
 from localdp.algorithms.learners.boosting import StumpBooster
 from localdp.algorithms.learners.conjunction import ConjunctionLearner
 from localdp.algorithms.learners.decision_tree import DecisionTree
+from localdp.algorithms.learners.finite_class import FiniteClass
 from localdp.algorithms.learners.halfspace import HalfspaceLearner
 from localdp.algorithms.learners.k_means import KMeans
 from localdp.algorithms.learners.linear_regression import LinearRegression
 from localdp.algorithms.learners.logistic import LogisticRegression
 from localdp.algorithms.learners.naive_bayes import NaiveBayes
 from localdp.algorithms.learners.pca import PCA
+from localdp.algorithms.online.experts import FollowedExperts, SimplexPoint
 from localdp.algorithms.parity.learner import ParityLearner
 from localdp.algorithms.parity.masked import MaskedParityLearner, OneRoundMaskedParityLearner
 from localdp.algorithms.release.iterative import IterativeConstruction
 from localdp.algorithms.release.marginals import MarginalRelease
+from localdp.algorithms.release.projected import ProjectedRelease
 from localdp.algorithms.release.ranges import RangeRelease
 from localdp.algorithms.scikit_learn import NotFitted
+from localdp.algorithms.stability.sample_and_aggregate import SampleAndAggregate
+from localdp.algorithms.stability.stable import StableMean, StableMedian, StableScale
+from localdp.algorithms.stability.winners import SampleAndVote, StableWinner
+from localdp.algorithms.streams.continual_count import ContinualCount
+from localdp.algorithms.streams.factorised_count import FactorisedCount
 from localdp.domains import BitDomain, RealDomain, Records, Schema
 from localdp.domains.dealing import dealt
-from localdp.errors import InvalidParameter, LocalDpError
+from localdp.errors import InvalidParameter, LocalDpError, QueryRefused
 from localdp.oracles.adversarial import AdversarialOracle
 from localdp.oracles.curator import CuratorOracle
 from localdp.oracles.definition import StatisticalQueryOracle
@@ -60,11 +71,29 @@ def people() -> Records:
 
 
 RECORDS = people()
+# What a trust model cannot carry is refused there in words, and nobody is asked.
+_BLOCKS, _RECORDS = "a block is one person", "by whoever sees all records"
+NOT_LOCAL = {
+    "sample and aggregate": _BLOCKS,
+    "sample and aggregate by a histogram": _BLOCKS,
+    "sample and aggregate by a median": _BLOCKS,
+    "a choice by blocks": _BLOCKS,
+    "votes of blocks": _BLOCKS,
+}
+CURATOR_ONLY = (
+    "winner by distance",
+    "votes of subsamples",
+    "scale",
+    "stable median",
+    "stable mean",
+    "factorised stream",
+)
 ALGORITHMS: dict[str, Callable[[], Learner]] = {
     "conjunction": lambda: ConjunctionLearner("both", BITS, check_signal=False),
     "boosting": lambda: StumpBooster("both", BITS, rounds=3, check_signal=False),
     "tree": lambda: DecisionTree("odd", BITS, depth=2, check_signal=False),
     "naive Bayes": lambda: NaiveBayes("both", BITS, check_signal=False),
+    "finite class": lambda: FiniteClass(["b0", "b0 and b2", "b1 or b3"], "both", check_signal=False),
     "halfspace": lambda: HalfspaceLearner("side", NUMBERS, check_signal=False),
     "logistic": lambda: LogisticRegression("side", NUMBERS, check_signal=False),
     "linear regression": lambda: LinearRegression("slope", NUMBERS, check_signal=False),
@@ -77,8 +106,44 @@ ALGORITHMS: dict[str, Callable[[], Learner]] = {
     "masked parity in one round": lambda: OneRoundMaskedParityLearner(
         ["b0", "b1"], ["index"], "switch", "odd", check_signal=False
     ),
+    "projected answers": lambda: ProjectedRelease(
+        ["b0", "b1", "b0 and b2", "b1 or b3"], BITS, check_signal=False
+    ),
+    "experts": lambda: FollowedExperts(["both", "odd", "b0"], 4, check_signal=False),
+    "experts by selection": lambda: FollowedExperts(
+        ["both", "odd", "b0"], 4, by="selection", check_signal=False
+    ),
+    "linear losses": lambda: SimplexPoint(["x0", "slope", "b1"], 4, check_signal=False),
+    "factorised stream": lambda: FactorisedCount("b0", 8, check_signal=False),
     "marginals": lambda: MarginalRelease(BITS, 2, check_signal=False),
     "ranges": lambda: RangeRelease("x0", -1.0, 1.0, 16, check_signal=False),
+    "stream by a tree": lambda: ContinualCount("b0", 8, layout="tree"),
+    "stream": lambda: ContinualCount("vector(b0, b1)", 6),
+    "equilibrium": lambda: EquilibriumSelection(
+        ["b0", "clip(x0)"], [0.1, 0.2], [1, 1], luck="clip(x1 + 0.6)", rounds=4, check_signal=False
+    ),
+    "auction": lambda: AuctionPrice("slope", 16, check_signal=False),
+    "two outcomes": lambda: TwoOutcomes("b0", "clip(x0)", check_signal=False),
+    "sample and aggregate": lambda: SampleAndAggregate(
+        "slope(slope, x0, x1)", -2, 2, blocks=40, by="mean", check_signal=False
+    ),
+    "sample and aggregate by a histogram": lambda: SampleAndAggregate(
+        "median(x0)", -1, 1, blocks=40, by="histogram", bins=8, check_signal=False
+    ),
+    "sample and aggregate by a median": lambda: SampleAndAggregate(
+        "logistic(side, x0)", -9, 9, blocks=40, by="median", check_signal=False
+    ),
+    "a choice by blocks": lambda: SampleAndAggregate("best(both, b0, b1)", blocks=40, check_signal=False),
+    "winner by distance": lambda: StableWinner("which(b0 and b1)", "distance", check_signal=False),
+    "winner": lambda: StableWinner("cells(b0, both)"),
+    "winner of a histogram": lambda: StableWinner("cells(b0, both)", "histogram"),
+    "votes of blocks": lambda: SampleAndVote("mean(x0)", -1, 1, bins=2, blocks=40, check_signal=False),
+    "votes of subsamples": lambda: SampleAndVote(
+        "best(both, b0, b1)", blocks=2000, repeated=True, check_signal=False
+    ),
+    "scale": lambda: StableScale("x0", check_signal=False),
+    "stable median": lambda: StableMedian("x0", 0.5, check_signal=False),
+    "stable mean": lambda: StableMean("slope", 0.5, check_signal=False),
     "iterative construction": lambda: IterativeConstruction(
         ["b0", "b1", "b0 and b2", "b1 or b3"], BITS, check_signal=False
     ),
@@ -152,11 +217,23 @@ def same(here: Any, there: Any) -> bool:
     return type(here) is type(there) and (here == there or repr(here) == repr(there))
 
 
+def refusal(name: str, oracle: str) -> str | None:
+    """Why a trust model does not carry an algorithm, if it does not."""
+    if oracle in ("local", "shuffled") and name in NOT_LOCAL:
+        return NOT_LOCAL[name]
+    return _RECORDS if oracle in ("local", "shuffled", "shared") and name in CURATOR_ONLY else None
+
+
 @pytest.mark.parametrize("oracle", ORACLES)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_an_algorithm_runs_on_every_oracle_and_says_what_it_cost(name: str, oracle: str) -> None:
     counting = CountingOracle(ORACLES[oracle](name))
     algorithm = ALGORITHMS[name]()
+    if why := refusal(name, oracle):
+        with pytest.raises(QueryRefused, match=why):
+            algorithm.fit(counting)
+        assert counting.cost.rounds == 0
+        return
     assert algorithm.fit(counting) is algorithm
     assert learned(algorithm)
     assert algorithm.cost_.rounds == counting.counts.rounds >= 1
@@ -166,25 +243,38 @@ def test_an_algorithm_runs_on_every_oracle_and_says_what_it_cost(name: str, orac
     assert str(algorithm.plan_)
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in CURATOR_ONLY])
 def test_the_same_coins_give_the_same_result_in_process_and_over_grpc(
     name: str, simulation: Simulation
 ) -> None:
-    here = ALGORITHMS[name]().fit(local(name))
-    there = ALGORITHMS[name]().fit(LocalOracle(simulation.parties, ONE, KEYRING.source("local", name)))
-    assert same(learned(here), learned(there))
+    if name not in NOT_LOCAL:
+        here = ALGORITHMS[name]().fit(local(name))
+        there = ALGORITHMS[name]().fit(LocalOracle(simulation.parties, ONE, KEYRING.source("local", name)))
+        assert same(learned(here), learned(there))
     here = ALGORITHMS[name]().fit(shared(name))
     coins = KEYRING.source("shared", name)
     there = ALGORITHMS[name]().fit(SharedOracle(simulation.shared, ONE, coins, tier="additive"))
     assert same(learned(here), learned(there))
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", CURATOR_ONLY)
+def test_what_needs_all_records_is_refused_over_grpc(name: str, simulation: Simulation) -> None:
+    for oracle in (
+        LocalOracle(simulation.parties, ONE, KEYRING.source("local", name)),
+        SharedOracle(simulation.shared, ONE, KEYRING.source("shared", name), tier="additive"),
+    ):
+        with pytest.raises(QueryRefused, match=_RECORDS):
+            ALGORITHMS[name]().fit(oracle)
+        assert oracle.cost.rounds == 0
+
+
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in CURATOR_ONLY])
 def test_a_replayed_transcript_gives_the_same_result_without_asking(name: str) -> None:
-    recording = RecordingOracle(local(name))
+    oracle = shared if name in NOT_LOCAL else local
+    recording = RecordingOracle(oracle(name))
     first = ALGORITHMS[name]().fit(recording)
     # What an oracle plans may decide how many rounds there are, so the replay plans like the original.
-    again = ALGORITHMS[name]().fit(ReplayingOracle(local(name), recording.transcript))
+    again = ALGORITHMS[name]().fit(ReplayingOracle(oracle(name), recording.transcript))
     assert same(learned(first), learned(again))
     assert again.cost_.rounds == 0
 

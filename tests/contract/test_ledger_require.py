@@ -11,10 +11,10 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger
+from localdp.accounting.ledger_of_some import LedgerOfSome
 from localdp.cohorts import Cohort, Split
 from localdp.errors import LocalDpError
 from parties.agent.ledger import SECONDS_PER_DAY
-from parties.federated.views import LedgerOfSome, Some
 from parties.observability.observer import Observer, WatchedLedger
 from tests.support.ledgers import sqlite_ledger
 
@@ -120,7 +120,7 @@ def test_what_another_process_spent_is_foretold(tmp_path: Path) -> None:
 
 def test_a_curators_view_foretells_its_charges() -> None:
     whole = MemoryLedger(PEOPLE, LIMIT)
-    view = LedgerOfSome(whole, Some((0, 2), (range(4), range(8, 12))))
+    view = LedgerOfSome(whole, (range(4), range(8, 12)))
     everybody = Cohort(0, 8)
     for number in range(12):
         charge = Charge(

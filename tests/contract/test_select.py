@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 import localdp as ldp
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import MemoryLedger
+from localdp.domains.dealing import dealt
 from localdp.errors import InvalidParameter, LocalDpError
 from localdp.oracles.adversarial import AdversarialOracle
 from localdp.oracles.definition import StatisticalQueryOracle
@@ -18,11 +19,17 @@ from localdp.oracles.exact import ExactOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.lr import InProcessLROracle
 from localdp.oracles.models import MODELS, Parties, oracle_of
+from localdp.oracles.plans import PlannedSelection
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
+from localdp.queries.encoded import encoding_of
 from localdp.queries.scores import LARGEST, Furthest, Largest, Quantile, Rule, Scores
+from localdp.sharing.noise_plans import NoisePlan
+from localdp.sharing.selection_law import SelectionLaw
 from parties.simulation.launcher import Simulation
 from tests.contract.conftest import PARTIES, PEOPLE
 from tests.support.people import KEYRING, ONE, PLENTY, parties_of, population, servers_of
+
+JOINT = "shared, joint noise"  # of three servers, which compute on shares
 
 CANDIDATES = ["smoker and age >= 65", "age >= 18", "clip(1/60*bmi)"]
 Make = Callable[[str], StatisticalQueryOracle]
@@ -33,23 +40,42 @@ OVER_GRPC: dict[str, Callable[[Simulation, str], StatisticalQueryOracle]] = {
     "shared over grpc": lambda running, purpose: SharedOracle(
         running.shared, ONE, KEYRING.source("select", purpose), tier="additive"
     ),
+    f"{JOINT} over grpc": lambda running, purpose: SharedOracle(
+        running.shared, ONE, KEYRING.source("select", purpose), tier="additive", plan=NoisePlan.JOINT
+    ),
 }
+
+
+@pytest.fixture(scope="module")
+def of_three() -> Iterator[Simulation]:
+    """Parties and three share servers."""
+    dealt_out = dealt(population(PEOPLE), PARTIES)
+    with Simulation(
+        dealt_out, budget=PLENTY, servers=3, keyring=KEYRING, largest_request=ONE * 30
+    ) as running:
+        yield running
 
 
 def in_process(model: str, purpose: str) -> StatisticalQueryOracle:
     """The oracle of a trust model, as everybody makes it, with plenty to spend."""
     records = population(PEOPLE)
     parties = parties_of(records, PARTIES)
-    reports, shares = InProcessLROracle(parties), InProcessShareServers(parties, servers_of(2))
+    name, _, joint = model.partition(", ")
+    reports = InProcessLROracle(parties)
+    shares = InProcessShareServers(parties, servers_of(3 if joint else 2))
     curator = MemoryLedger(PEOPLE, PLENTY)
     at_hand = Parties(reports, shares, records=records, curator=curator)
-    return oracle_of(model, at_hand, ONE, lambda whose: KEYRING.source("select", whose, model, purpose))
+    options = {"noise_plan": NoisePlan.JOINT} if joint else {}
+    return oracle_of(
+        name, at_hand, ONE, lambda whose: KEYRING.source("select", whose, model, purpose), options
+    )
 
 
-@pytest.fixture(params=[*MODELS, *OVER_GRPC])
-def make(request: pytest.FixtureRequest, simulation: Simulation) -> Make:
+@pytest.fixture(params=[*MODELS, JOINT, *OVER_GRPC])
+def make(request: pytest.FixtureRequest) -> Make:
     if request.param in OVER_GRPC:
-        return lambda purpose: OVER_GRPC[request.param](simulation, purpose)
+        running = request.getfixturevalue("of_three" if JOINT in request.param else "simulation")
+        return lambda purpose: OVER_GRPC[request.param](running, purpose)
     return lambda purpose: in_process(request.param, purpose)
 
 
@@ -152,7 +178,7 @@ def failures(oracle: StatisticalQueryOracle, draws: int, scores: Any) -> int:
     return missed
 
 
-@pytest.mark.parametrize("model", [name for name, row in MODELS.items() if row.spends])
+@pytest.mark.parametrize("model", [*(name for name, row in MODELS.items() if row.spends), JOINT])
 def test_the_best_is_missed_by_no_more_than_stated(model: str) -> None:
     # At most 1 of 20 on average; 6 or more have a probability of 3e-4, and the bounds are not that tight.
     assert failures(in_process(model, "missed"), 20, truth(CLOSE[::-1])) < 6
@@ -164,18 +190,60 @@ def test_only_where_somebody_compares_sums_the_noise_does_not_grow_with_the_cand
         few, many = (oracle.plan_select([f"age >= {k % 90}" for k in range(n)]) for n in (4, 400))
         return many.rows[0].standard_error / few.rows[0].standard_error
 
-    assert grown("curator") == 1
-    assert [name for name in MODELS if in_process(name, "grown").selects] == ["curator"]
+    assert grown("curator") == grown(JOINT) == 1
+    selecting = [name for name in [*MODELS, JOINT] if in_process(name, "grown").selects]
+    assert selecting == ["curator", JOINT]
     # A hundred times fewer people each, or a hundredth of epsilon.
     assert grown("local") == pytest.approx(10, rel=0.5) and grown("shared") == pytest.approx(100, rel=0.1)
 
 
 def test_the_same_coins_select_the_same_in_process_and_over_grpc(simulation: Simulation) -> None:
     for name, over in OVER_GRPC.items():
+        if JOINT in name:
+            continue
         first, again = (over(simulation, "twin").answer(CLOSE) for _ in range(2))
         places = [over(simulation, "twin").select(CLOSE).place for _ in range(2)]
         assert first == again, name
         assert places == [int(np.argmax([answer.value for answer in first]))] * 2
+
+
+def test_three_processes_select_what_three_servers_in_process_select(of_three: Simulation) -> None:
+    records = population(PEOPLE)
+    for number in range(3):
+        here = InProcessShareServers(parties_of(records, PARTIES), servers_of(3))
+        source = KEYRING.source("select", f"joint {number}")
+        twin = SharedOracle(here, ONE, source, tier="additive", plan=NoisePlan.JOINT)
+        there = OVER_GRPC[f"{JOINT} over grpc"](of_three, f"joint {number}")
+        assert there.select(CLOSE) == twin.select(CLOSE)
+        assert (there.claim, there.cost) == (twin.claim, twin.cost)
+
+
+def test_a_curator_and_three_servers_plan_alike_and_have_the_same_scores() -> None:
+    curator, joint = in_process("curator", "alike"), in_process(JOINT, "alike")
+    for of, by in (
+        (CANDIDATES, LARGEST),
+        ("region", LARGEST),
+        ("which(age < 30, age < 60)", Quantile(0.5)),
+    ):
+        one, other = curator.plan_select(of, by), joint.plan_select(of, by)
+        assert one.rows == other.rows
+        scores = Scores.checked(of, by, curator.schema)
+        encoding, selection = encoding_of(scores.collected), scores.selection(PEOPLE)
+        assert selection.sensitivity(encoding) == scores.sensitivity
+        law = SelectionLaw.of(ONE, scores.sensitivity)
+        row = one.rows[0]
+        assert isinstance(row, PlannedSelection) and row.law is not None
+        assert (law.coins.rate, law.epsilon.exact) == (row.law.rate, row.law.epsilon)
+
+
+def test_too_many_people_for_numbers_are_told_what_to_do_and_pay_nothing() -> None:
+    records = population(25_000)
+    here = InProcessShareServers(parties_of(records, 1), servers_of(3))
+    oracle = SharedOracle(here, ONE, KEYRING.source("many"), plan=NoisePlan.JOINT)
+    for ask in (oracle.select, oracle.plan_select):
+        with pytest.raises(InvalidParameter, match="about conditions instead of numbers"):
+            ask(["clip(1/60*bmi)", "smoker"])
+    assert oracle.cost.rounds == 0
 
 
 def test_a_federation_selects_under_every_trust_model_and_tells_its_rounds() -> None:

@@ -14,9 +14,10 @@ from localdp.sharing.agreement import agree
 from localdp.sharing.blocks import Rows
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.storage import Holding, Job, MemoryStorage, Release, ShareStorage, Upload
-from localdp.sharing.vault import MemoryVault
+from localdp.sharing.vault import MemoryVault, Vault
 from parties.shares.rest import Rest
-from parties.shares.storage import SqliteStorage
+from parties.shares.storage import PostgresStorage, SqliteStorage, TableStorage
+from tests.support.postgres import new_database
 from tests.support.shares import (
     KEYRING,
     bits,
@@ -32,29 +33,43 @@ COLLECTION = collection_of(encoding=Encoding.histogram(3), tier="prio3")
 DIGEST = COLLECTION.digest
 
 Again = Callable[[], ShareStorage]  # the storage as the next process finds it
+VAULT = MemoryVault(KEYRING.server(0))  # the secrets that the servers of these tests have
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+class Place:
+    """Where a state outlives its process: a file, or a database."""
+
+    def __init__(self, kind: str, directory: Path) -> None:
+        self.path = directory / "state"
+        self.address = new_database() if kind == "postgres" else ""
+
+    def opened(self, name: str = "server-0", vault: Vault = VAULT) -> TableStorage:
+        if self.address:
+            return PostgresStorage(self.address, name, vault)
+        return SqliteStorage(self.path, name, vault)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return Place(request.param, tmp_path)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Again]:
     if request.param == "memory":
         kept = MemoryStorage()
         yield lambda: kept
         return
-    opened: list[SqliteStorage] = []
+    place, opened = Place(request.param, tmp_path), list[TableStorage]()
 
     def again() -> ShareStorage:
         for before in opened:
             before.close()
-        opened.append(sqlite(tmp_path / "state"))
+        opened.append(place.opened())
         return opened[-1]
 
     yield again
     opened[-1].close()
-
-
-def sqlite(path: Path, name: str = "server-0") -> SqliteStorage:
-    """A file, with the secrets that the servers of these tests have."""
-    return SqliteStorage(path, name, MemoryVault(KEYRING.server(0)))
 
 
 def positions(*numbers: int) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
@@ -156,35 +171,38 @@ def test_a_server_goes_on_after_every_step(storage: Again) -> None:
         assert released(servers_for(COLLECTION, [storage(), others]), COLLECTION) == expected
 
 
-def test_a_file_belongs_to_one_server_of_one_name(tmp_path: Path) -> None:
-    path = tmp_path / "state"
-    first = sqlite(path)
+def test_a_state_belongs_to_one_server_of_one_name(place: Place) -> None:
+    first = place.opened()
     with pytest.raises(StorageFailed):  # somebody else has it open
-        sqlite(path)
+        place.opened()
     first.close()
-    sqlite(path).close()
+    place.opened().close()
     with pytest.raises(InvalidParameter):
-        sqlite(path, "server-1")
-    assert path.stat().st_mode & 0o777 == 0o600
+        place.opened("server-1")
+    place.opened().close()  # who was refused has let go of it
 
 
-def test_a_state_with_other_secrets_is_not_read(tmp_path: Path) -> None:
-    made = sqlite(tmp_path / "state")
+def test_a_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    SqliteStorage(tmp_path / "state", "server-0", VAULT).close()
+    assert (tmp_path / "state").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_state_with_other_secrets_is_not_read(place: Place) -> None:
+    made = place.opened()
     made.open(COLLECTION)
     made.upload(DIGEST, [some(1, 0)])
     made.commit(DIGEST, Job(0, positions(0), np.array([True])), [1, 2, 3], [])
     made.close()
-    other = SqliteStorage(tmp_path / "state", "server-0", MemoryVault(bytes(32)))
-    with closing(other):
+    with closing(place.opened(vault=MemoryVault(bytes(32)))) as other:
         with pytest.raises(StorageFailed, match="does not fit to its secrets"):
             other.kept()
         with pytest.raises(StorageFailed):
             other.rows(DIGEST, 1)
 
 
-def test_where_a_secret_is_gone_there_is_nothing_left_but_the_collection(tmp_path: Path) -> None:
+def test_where_a_secret_is_gone_there_is_nothing_left_but_the_collection(place: Place) -> None:
     vault = MemoryVault(KEYRING.server(0))
-    with closing(SqliteStorage(tmp_path / "state", "server-0", vault)) as made:
+    with closing(place.opened(vault=vault)) as made:
         made.open(COLLECTION)
         made.upload(DIGEST, [some(1, 0)])
         made.commit(DIGEST, Job(0, positions(0), np.array([True])), [1, 2, 3], [])
@@ -197,88 +215,110 @@ def test_where_a_secret_is_gone_there_is_nothing_left_but_the_collection(tmp_pat
 
 JOINT = b"the key of the next server, and components of sums"
 SHARE, SUM = b"a share of somebody's", 0x0123456789ABCDEF0123456789ABCDEF
+EVERY_BLOB = (
+    "SELECT rows FROM uploads",
+    "SELECT positions FROM uploads",
+    "SELECT accepted FROM jobs",
+    "SELECT description FROM collections",
+    "SELECT sums FROM collections",
+    "SELECT joint FROM collections",
+)
 
 
-def at_rest(directory: Path) -> bytes:
-    """All bytes that a storage leaves on the disk of one report and its sum."""
-    with closing(sqlite(directory / "state")) as made:
+def at_rest(place: Place) -> bytes:
+    """All bytes that a storage leaves on the disk, or in the database, of one report and its sum."""
+    with closing(place.opened()) as made:
         made.open(COLLECTION)
         rows = np.frombuffer(SHARE, np.uint8).reshape(1, -1)
         made.upload(DIGEST, [Upload(1, positions(0), Rows(rows[:, :0], rows))])
         made.commit(DIGEST, Job(0, positions(0), np.array([True])), [SUM], [])
         made.keep_joint(DIGEST, JOINT)
-        return b"".join(path.read_bytes() for path in directory.iterdir())
+        if place.address:
+            return b"".join(made._file.execute(one).fetchone()[0] for one in EVERY_BLOB)
+        return b"".join(path.read_bytes() for path in place.path.parent.glob("state*"))
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_reports_and_sums_rest_under_the_secret_of_their_collection(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = SHARE, SUM.to_bytes(16, "little"), JOINT
     sealed, clear = tmp_path / "sealed", tmp_path / "clear"
     for directory in (sealed, clear):
         directory.mkdir()
-    left = at_rest(sealed)
+    left = at_rest(Place(kind, sealed))
     assert not any(one in left for one in wanted)
     # Broken twin: what is stored is what came.
     monkeypatch.setattr(Rest, "sealed", lambda self, data, name: data)
-    left = at_rest(clear)
+    left = at_rest(Place(kind, clear))
     assert all(one in left for one in wanted)
 
 
-def test_what_is_at_rest_cannot_be_put_in_the_place_of_something_else(tmp_path: Path) -> None:
-    with closing(sqlite(tmp_path / "state")) as made:
+def test_what_is_at_rest_cannot_be_put_in_the_place_of_something_else(place: Place) -> None:
+    with closing(place.opened()) as made:
         made.open(COLLECTION)
         made.upload(DIGEST, [some(1, 0), some(2, 1)])
         made._file.execute("UPDATE uploads SET rows = (SELECT rows FROM uploads WHERE number = 1)")
-    with closing(sqlite(tmp_path / "state")) as made:  # which has nothing in memory
+    with closing(place.opened()) as made:  # which has nothing in memory
         assert len(made.rows(DIGEST, 1)) == 1
         with pytest.raises(StorageFailed):
             made.rows(DIGEST, 2)
 
 
-def test_a_state_of_before_joint_noise_goes_on(tmp_path: Path) -> None:
-    path, holding = tmp_path / "state", Holding(1, b"set", 1, True)
-    with closing(sqlite(path)) as made:
-        made.open(COLLECTION)
+def set_version(made: TableStorage, version: int) -> None:
+    note = "UPDATE version SET number =" if isinstance(made, PostgresStorage) else "PRAGMA user_version ="
+    made._file.execute(f"{note} {version}")
+
+
+ADDED = {2: ["collections.joint", "released.attempt", "collections.opened"], 3: ["collections.opened"]}
+
+
+@pytest.mark.parametrize("version", ADDED)
+def test_a_state_of_an_older_version_goes_on(place: Place, version: int) -> None:
+    holding = Holding(1, b"set", 1, True)
+    with closing(place.opened()) as made:
+        made.open(COLLECTION, "analyst")
         made.open(collection_of())
         made.release(collection_of().digest, Release("analyst", holding, bytes(8), 8))
-        made._file.execute("ALTER TABLE collections DROP COLUMN joint")
-        made._file.execute("ALTER TABLE released DROP COLUMN attempt")
-        made._file.execute("PRAGMA user_version = 2")
+        for added in ADDED[version]:
+            table, _, column = added.partition(".")
+            made._file.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        set_version(made, version)
     for _ in range(2):  # once it is brought up to date, it stays so
-        with closing(sqlite(path)) as made:
-            assert [one.joint for one in made.kept()] == [b""]
+        with closing(place.opened()) as made:
+            assert [(one.owner, one.joint) for one in made.kept()] == [("analyst", b"")]
             assert made.released(collection_of().digest) == Release("analyst", holding, bytes(8), 8)
+
+
+@pytest.mark.parametrize("version", [1, 99])
+def test_a_state_that_cannot_be_brought_up_to_date_is_refused_and_stays(place: Place, version: int) -> None:
+    with closing(place.opened()) as made:
+        made.open(COLLECTION)
+        set_version(made, version)
+    for _ in range(2):
+        with pytest.raises(StorageFailed, match="another version of localdp"):
+            place.opened()
 
 
 def test_a_file_that_is_no_state_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state"
     path.write_bytes(b"this is not a database, but long enough to look like one" * 20)
     with pytest.raises(StorageFailed):
-        sqlite(path)
+        SqliteStorage(path, "server-0", VAULT)
 
 
-def test_a_collection_that_was_tampered_with_on_disk_is_noticed(tmp_path: Path) -> None:
-    import sqlite3
-
-    path = tmp_path / "state"
-    made = sqlite(path)
-    made.open(COLLECTION)
-    made.close()
-    other = tmp_path / "other"
-    changed = sqlite(other)
-    changed.open(collection_of())
-    changed.close()
-    with sqlite3.connect(other) as file:
-        description = file.execute("SELECT description FROM collections").fetchone()
-    file.close()
-    with sqlite3.connect(path) as file:
-        file.execute("UPDATE collections SET description = ?", description)
-    file.close()
-    again = sqlite(path)
-    with pytest.raises(StorageFailed):
+def test_a_collection_that_was_tampered_with_at_rest_is_noticed(place: Place) -> None:
+    with closing(place.opened()) as made:
+        made.open(COLLECTION)
+        made.open(collection_of())
+        made._file.execute(
+            "UPDATE collections SET description = (SELECT max(description) FROM collections)"
+            if not place.address
+            else "UPDATE collections SET description = other.description FROM collections AS other"
+            " WHERE other.digest <> collections.digest"
+        )
+    with closing(place.opened()) as again, pytest.raises(StorageFailed, match="not its own"):
         again.kept()
-    again.close()
 
 
 def test_bits_are_for_counts(storage: Again) -> None:

@@ -13,17 +13,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 from localdp.errors import LocalDpError
 from parties.agent import state
 from parties.agent.config import AgentConfig, load_config
 from parties.agent.unfinished import MARK
+from tests.fault.line_deaths import lived
 
 _WATCHED = {
     str(Path(state.__file__).with_name(f"{name}.py"))
@@ -41,34 +40,6 @@ _WATCHED = {
 }
 
 
-def _make_and_die(config: AgentConfig, lines: int) -> None:
-    """Make the state, and die before the line of that number."""
-    seen = 0
-
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal seen
-        if frame.f_code.co_filename not in _WATCHED:
-            return None
-        if event == "line":
-            if seen == lines:
-                os.kill(os.getpid(), signal.SIGKILL)
-            seen += 1
-        return trace
-
-    sys.settrace(trace)
-    state.init_storage(config)
-
-
-def _was_killed(config: AgentConfig, lines: int) -> bool:
-    child = os.fork()
-    if child == 0:
-        try:
-            _make_and_die(config, lines)
-        finally:
-            os._exit(0)
-    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
-
-
 def _runs(config: AgentConfig) -> bool:
     try:
         state.AgentState(config).close()
@@ -80,7 +51,7 @@ def _runs(config: AgentConfig) -> bool:
 def main() -> None:
     """Kill at every line until one child survives."""
     config, step, found, lines = load_config(Path(sys.argv[1])), int(sys.argv[2]), Counter[str](), 0
-    while _was_killed(config, lines):
+    while lived(partial(state.init_storage, config), lines, _WATCHED) is None:
         names = {path.name for path in config.storage.iterdir()} if config.storage.exists() else set[str]()
         found[" ".join(sorted(name for name in names if not name.endswith(("-wal", "-shm"))))] += 1
         whole = MARK not in names and state.LEDGER_NAME in names

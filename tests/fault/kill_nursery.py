@@ -5,6 +5,7 @@
 It reads one job a line, forks, and the child writes its port and process id.  A job is the agent's role, the variant of the
 agent, and the number of steps after which the agent kills itself with SIGKILL (never, if negative).  A step is a
 statement to the ledger's file, before and after it is executed, and a part of a reply, before and after it is sent.
+A shuffler is one of them as well, with the path of its ledger; what comes from its parties is a step, too.
 Without input it ends; children that still run then are killed by their ids.
 """
 
@@ -22,51 +23,28 @@ from localdp.party.party import Party
 from parties.agent.ledger import SqliteLedger
 from parties.agent.service import SERVICE_NAME, AgentService
 from parties.serving import start_server
-from parties.simulation.roles import AgentRole, role_from_line
+from parties.simulation.roles import AgentRole, ShufflerRole, role_from_line
+from tests.fault.dying_shuffler import shuffler
+from tests.fault.fuse import BurningFile, Fuse, stepping
 from tests.support.broken_parties import FreshSecrets, OwedLedger
-
-
-class Fuse:
-    """Burns down by one at every step."""
-
-    def __init__(self, steps: int) -> None:
-        self._left = steps
-
-    def step(self) -> None:
-        """Nothing, or the end."""
-        if self._left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        self._left -= 1
-
-
-class _File:
-    def __init__(self, file: Any, fuse: Fuse) -> None:
-        self._file, self._fuse = file, fuse
-
-    def execute(self, *statement: Any) -> Any:
-        self._fuse.step()
-        done = self._file.execute(*statement)
-        self._fuse.step()
-        return done
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
 
 
 class _Service(AgentService):
     fuse: Fuse
 
     async def Randomize(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
-        async for part in super().Randomize(request, context):
-            self.fuse.step()
+        async for part in stepping(self.fuse, super().Randomize(request, context)):
             yield part
-            self.fuse.step()
+
+    async def Flood(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+        async for part in stepping(self.fuse, super().Flood(request, context)):
+            yield part
 
 
 def _party(role: AgentRole, variant: str, fuse: Fuse) -> Party:
     party = role.build()
     assert isinstance(party.ledger, SqliteLedger)
-    party.ledger._file = _File(party.ledger._file, fuse)  # type: ignore[assignment]
+    party.ledger._file = BurningFile(party.ledger._file, fuse)  # type: ignore[assignment]
     if variant == "charge-after-reply":
         party.ledger = OwedLedger(party.ledger)
     if variant == "fresh-coins":
@@ -75,12 +53,20 @@ def _party(role: AgentRole, variant: str, fuse: Fuse) -> Party:
     return party
 
 
-async def _serve(job: dict[str, Any]) -> None:
-    fuse, role = Fuse(job["steps"]), role_from_line(job["role"])
-    assert isinstance(role, AgentRole)
+def _agent(role: AgentRole, job: dict[str, Any], fuse: Fuse) -> tuple[str, Any]:
     service = _Service(_party(role, job["variant"], fuse), {})
     service.fuse = fuse
-    server, port = await start_server("127.0.0.1", 0, [(SERVICE_NAME, service.register)])
+    return SERVICE_NAME, service
+
+
+async def _serve(job: dict[str, Any]) -> None:
+    fuse, role = Fuse(job["steps"]), role_from_line(job["role"])
+    if isinstance(role, ShufflerRole):
+        name, service = await asyncio.to_thread(shuffler, role, job, fuse)
+    else:
+        assert isinstance(role, AgentRole)
+        name, service = _agent(role, job, fuse)
+    server, port = await start_server("127.0.0.1", 0, [(name, service.register)])
     os.write(sys.stdout.fileno(), (json.dumps({"port": port, "pid": os.getpid()}) + "\n").encode())
     await server.wait_for_termination()
 

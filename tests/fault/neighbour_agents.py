@@ -143,7 +143,10 @@ class Handing:
 
 
 async def _handed_over(
-    channels: Sequence[Handing], blocks: AsyncIterator[list[ShareBlock]], timeout_seconds: float
+    channels: Sequence[Handing],
+    blocks: AsyncIterator[list[ShareBlock]],
+    timeout_seconds: float,
+    heard: Callable[[int], None],
 ) -> list[int]:
     """`upload` to share servers of this process."""
     counted = [0] * len(channels)
@@ -151,6 +154,8 @@ async def _handed_over(
         for place, (channel, block) in enumerate(zip(channels, row, strict=True)):
             channel.got.append(block)
             counted[place] += channel.server.accept(block)
+    for place in range(len(channels)):
+        heard(place)
     return counted
 
 

@@ -115,14 +115,16 @@ class Pair:
         answers, status = await agent.call(method, message, ask.caller)
         self._seen.methods[f"{method} of {ask.kind}"] += 1
         self._seen.reasons[reason_of(status)] += 1
-        uploaded = [self._others(block) for got in agent.uploaded for block in got]
+        uploaded = [self._others(ask, block) for got in agent.uploaded for block in got]
         return [method, status, *self._answers(method, ask, answers, agent), *uploaded]
 
     def _answers(self, method: str, ask: Ask, answers: list[bytes], agent: Agent) -> View:
         if method == "Randomize":
             return self._reports(ask, answers)
         if method == "ContributeSealed":
-            return [self._opened(pb.ContributeSealedResponse.FromString(one), agent) for one in answers]
+            return [
+                self._opened(ask, pb.ContributeSealedResponse.FromString(one), agent) for one in answers
+            ]
         return list(answers)
 
     def _reports(self, ask: Ask, answers: list[bytes]) -> View:
@@ -136,16 +138,17 @@ class Pair:
             view.append((answer.reports, len(answer.packed), reports[others].tobytes()))
         return view
 
-    def _opened(self, answer: pb.ContributeSealedResponse, agent: Agent) -> object:
+    def _opened(self, ask: Ask, answer: pb.ContributeSealedResponse, agent: Agent) -> object:
         """A sealed message: who it is for, how long it is, and what others have in it.  The seal itself is coins."""
         server, upload = agent.servers[answer.server], answer.upload
         block = block_from_sealed(upload, server.name, server.sealing_key)
-        return answer.server, upload.collection, upload.party, len(upload.sealed), self._others(block)
+        return answer.server, upload.collection, upload.party, len(upload.sealed), self._others(ask, block)
 
-    def _others(self, block: ShareBlock) -> object:
-        """The shares of everybody else."""
+    def _others(self, ask: Ask, block: ShareBlock) -> object:
+        """The shares of everybody else; whoever differs may be in any block."""
         people = list(block.cohort.lanes())
-        others = np.array([not self._is_hidden(person) for person in people], np.bool_)
+        hidden = [self._published if ask.in_blocks else self._is_hidden(person) for person in people]
+        others = ~np.array(hidden, np.bool_)
         rows, shapes = block.rows.take(others), (block.rows.public.shape, block.rows.inputs.shape)
         return (
             block.collection,
@@ -192,12 +195,18 @@ def _call(ask: Ask, agent: Agent) -> Any:
     return kind(collection=codec.collection_to_wire(collection), cohort=codec.cohort_to_wire(ask.cohort))
 
 
+HARD_BLOCKS = (  # whether this has one solution, or many, depends on records
+    f"slope(age, 1000000*smoker, 1000000*smoker) in [-3.0, 3.0] by {bytes(16).hex()}"
+)
+
+
 def _collection(ask: Ask, agent: Agent) -> Collection:
-    """A count, of the query of the question where it is one that can be counted."""
+    """A count, of the query of the question where it is one that can be counted; or one of blocks of people."""
     collection_id = ask.number.to_bytes(16, "big")
     return Collection(
         collection_id=collection_id,
-        query=("smoker", "age >= 9", "weight")[ask.question % 3],
+        query="value >= 0" if ask.in_blocks else ("smoker", "age >= 9", "weight")[ask.question % 3],
+        blocks=HARD_BLOCKS if ask.in_blocks else "",
         encoding=Encoding.count(),
         epsilon=HALF,
         plan=NoisePlan.EACH_SERVER,

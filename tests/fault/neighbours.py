@@ -74,6 +74,11 @@ class Ask:
     mixed: bool = False
     spoilt: bool = False  # the bytes are no message
 
+    @property
+    def in_blocks(self) -> bool:
+        """Whether blocks of people are asked, where shares are asked for."""
+        return self.question == len(QUESTIONS) - 1 and self.kind in ("Contribute", "ContributeSealed")
+
     def request(self) -> Request:
         """What is asked, where it is asked for reports."""
         query, randomizer = (*QUESTIONS, *REFUSED)[self.question]

@@ -58,7 +58,17 @@ REFUSALS = (
         "a rule of the owner's says no: caller, columns, cohort, batch, epsilon, requests in an epoch",
         (REQUEST, RULES, CALLER, CHARGES, EPOCH),
     ),
-    Refusal(errors.BudgetExhausted, "somebody's budget is spent", (REQUEST, RULES, CHARGES)),
+    Refusal(
+        errors.BudgetExhausted,
+        "somebody's budget, or this analyst's quota of it, is spent",
+        (REQUEST, RULES, CHARGES, CALLER),
+    ),
+    Refusal(
+        errors.ApprovalNeeded,
+        "it waits for the owner's approval",
+        (REQUEST, RULES, CALLER, CHARGES),
+        "tests/unit/parties/agent/test_approval.py",
+    ),
     Refusal(
         errors.RequestExpired,
         "its epoch has ended, or what was sent is no longer kept",
@@ -113,12 +123,17 @@ REFUSALS = (
         (OWNER,),
         "tests/unit/parties/agent/test_publishing.py",
     ),
+    Refusal(
+        errors.TooFewReports,
+        "a flooded round is of too few people, or of too many",
+        (REQUEST,),
+        "tests/unit/party/test_flooded_party.py",
+    ),
     Refusal(errors.CannotListen, "the address is taken", (OWNER,), "tests/integration/test_serving.py"),
 )
 # What share servers and coordinators make.  `Contribute` passes a share server's refusal on.
 MADE_ELSEWHERE = {
     errors.LocalDpError: "nobody: it stands for all others",
-    errors.TooFewReports: "a share server, at a release",
     errors.CollectionClosed: "a share server, of its own state",
     errors.UnknownCollection: "a share server, of its own state",
     errors.ShareMismatch: "a share server, of its own state",

@@ -27,8 +27,9 @@ from localdp.sharing.storage import (
     followed,
 )
 from localdp.sharing.vault import Vault
-from parties.shares.storage import SqliteStorage
+from parties.shares.storage import PostgresStorage, SqliteStorage, TableStorage
 from parties.shares.vault import FileVault, vault_path
+from tests.support.postgres import shared_postgres
 
 STORAGE_WRITES = ("open", "keep_key", "upload", "vote", "commit", "seal", "release", "drop")
 VAULT_WRITES = ("make", "destroy", "begin_anew", "keep_keys")
@@ -243,7 +244,7 @@ class FileDisk:
 
     def __init__(self, directory: Path, name: str) -> None:
         self._directory, self._name, self._copies = directory, name, 0
-        self._files: tuple[SqliteStorage, FileVault] | None = None
+        self._files: tuple[TableStorage, FileVault] | None = None
         directory.mkdir()
 
     @property
@@ -253,12 +254,15 @@ class FileDisk:
     def opened(self) -> tuple[ShareStorage, Vault]:
         vault = FileVault(vault_path(self._state))
         try:
-            storage = SqliteStorage(self._state, self._name, vault, synced=False)
+            storage = self._storage(vault)
         except BaseException:
             vault.close()
             raise
         self._files = storage, vault
         return storage, vault
+
+    def _storage(self, vault: Vault) -> TableStorage:
+        return SqliteStorage(self._state, self._name, vault, synced=False)
 
     def close(self) -> None:
         for file in self._files or ():
@@ -292,3 +296,30 @@ class FileDisk:
     def _parts(self, *parts: str) -> list[Path]:
         paths = {STATE: self._state, VAULT: vault_path(self._state)}
         return [paths[part] for part in parts]
+
+
+class DatabaseDisk(FileDisk):
+    """The same with the state in PostgreSQL; its copies are schemas."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        super().__init__(directory, name)
+        self._address = shared_postgres().new()
+        self._kept: dict[Path, str] = {}
+
+    def _storage(self, vault: Vault) -> TableStorage:
+        return PostgresStorage(self._address, self._name, vault)
+
+    def copied(self) -> Path:
+        made = super().copied()
+        self._kept[made] = shared_postgres().copied(self._address)
+        return made
+
+    def put_back(self, old: Path, *parts: str) -> None:
+        super().put_back(old, *parts)
+        if STATE in parts:
+            shared_postgres().put_back(self._address, self._kept[old])
+
+    def lose(self, *parts: str) -> None:
+        super().lose(*parts)
+        if STATE in parts:
+            shared_postgres().lose(self._address)

@@ -1,4 +1,7 @@
-"""A share server as a process that kills itself at its n-th write: NAME STATE PORT WRITES before|after."""
+"""A share server as a process that kills itself at its n-th write: NAME STATE PORT WRITES before|after.
+
+STATE is a file, or the address of a database; its secrets are in NAME.secrets, in the directory where it runs.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from typing import Any
 from localdp.sharing.share_server import ShareServer
 from parties.serving import start_server
 from parties.shares.service import SERVICE_NAME, ShareService
-from parties.shares.storage import SqliteStorage
+from parties.shares.storage import TableStorage, storage_of
 from parties.shares.vault import FileVault, vault_path
 
 WRITES = {
@@ -35,7 +38,7 @@ WRITES = {
 class Deadly:
     """A state or a vault at whose n-th write the process dies, by the operating system's hand; they count together."""
 
-    def __init__(self, inner: SqliteStorage | FileVault, left: list[int], after: bool) -> None:
+    def __init__(self, inner: TableStorage | FileVault, left: list[int], after: bool) -> None:
         self._inner, self._left, self._after = inner, left, after
 
     def __getattr__(self, name: str) -> Any:
@@ -55,9 +58,9 @@ class Deadly:
         return write
 
 
-async def serve(name: str, state: Path, port: int, writes: int, after: bool) -> None:
-    vault = FileVault(vault_path(state))
-    storage = SqliteStorage(state, name, vault)
+async def serve(name: str, state: str, port: int, writes: int, after: bool) -> None:
+    vault = FileVault(vault_path(Path(name)), server=name)
+    storage = storage_of(state, name, vault)
     left = [writes if writes >= 0 else 1 << 30]
     deadly: list[Any] = [Deadly(one, left, after) for one in (vault, storage)]
     service = ShareService(ShareServer(name, *deadly))
@@ -68,4 +71,4 @@ async def serve(name: str, state: Path, port: int, writes: int, after: bool) -> 
 
 if __name__ == "__main__":
     name, state, port, writes, when = sys.argv[1:]
-    asyncio.run(serve(name, Path(state), int(port), int(writes), when == "after"))
+    asyncio.run(serve(name, state, int(port), int(writes), when == "after"))

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.computing import gates
+from localdp.computing import attempts, gates
 from localdp.computing.attempts import (
     ReleasedComponents,
     combined_release,
@@ -28,12 +28,12 @@ from localdp.computing.attempts import (
 )
 from localdp.computing.dialogue import Dialogue, outcomes
 from localdp.computing.noisy_maximum import noisy_maximum
-from localdp.computing.seat import Seat
-from localdp.computing.selection_law import SelectionLaw
+from localdp.computing.seat import Seat, SharedElements
 from localdp.errors import ComputationAborted
 from localdp.sharing.digit_coins import LaplaceCoins
 from localdp.sharing.prio3.batch.words import Words
 from localdp.sharing.prio3.fields import FIELD64
+from localdp.sharing.selection_law import SelectionLaw
 from tests.support.computing import FIELD64_KERNEL, keys_of
 
 LAW = LaplaceCoins.of(Epsilon.requested(1), 1)
@@ -92,19 +92,28 @@ End = ReleasedComponents | int | ComputationAborted
 Outcome = list[int] | int | str
 
 
-def attempts_of(part: Callable[[Seat], Dialogue[T]]) -> list[Dialogue[T]]:
+def attempts_of(part: Callable[[Seat, SharedElements], Dialogue[T]]) -> list[Dialogue[T]]:
     return [
-        in_attempt(server, keys, NAME, bytes([server]) * 16, FIELD64_KERNEL, part)
+        in_attempt(
+            server,
+            keys,
+            NAME,
+            bytes([server]) * 16,
+            FIELD64_KERNEL,
+            SHARES[server],
+            lambda inputs: None,
+            part,
+        )
         for server, keys in enumerate(keys_of(8))
     ]
 
 
 def honest_sums() -> list[Dialogue[ReleasedComponents]]:
-    return attempts_of(lambda seat: released_sums(seat, SHARES[seat.server], LAW))
+    return attempts_of(lambda seat, shared: released_sums(seat, shared, LAW))
 
 
 def honest_selection() -> list[Dialogue[int]]:
-    return attempts_of(lambda seat: noisy_maximum(seat, SHARES[seat.server], SELECTION))
+    return attempts_of(lambda seat, shared: noisy_maximum(seat, shared, SELECTION))
 
 
 def outcome_of(ends: Sequence[End]) -> Outcome:
@@ -215,6 +224,7 @@ def dishonest(monkeypatch: pytest.MonkeyPatch, cheat: Dishonest) -> Iterator[Non
     with monkeypatch.context() as patched:
         patched.setattr(gates, "octets_of", words)
         patched.setattr(gates, "pack_elements", elements)
+        patched.setattr(attempts, "pack_elements", elements)
         yield
 
 

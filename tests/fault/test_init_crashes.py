@@ -37,7 +37,7 @@ def found_after_deaths(directory: Path, data: str, step: int) -> dict[str, int]:
 
 
 def test_making_an_agents_state_may_be_killed_and_done_again(tmp_path: Path) -> None:
-    found_after_deaths(tmp_path, 'person = "patient"', 6)
+    found_after_deaths(tmp_path, 'person = "patient"', 5)
 
 
 @pytest.mark.nightly

@@ -16,7 +16,7 @@ from localdp.computing.dialogue import Dialogue, Exchange, Received
 from localdp.errors import DeadlineMissed, MalformedReport, Unreachable
 from parties.serving import CHUNK_BYTES
 from parties.shares import computing
-from parties.shares.computing import Called, Link, Meetings, computed
+from parties.shares.computing import Awaited, Called, Computed, Link, Meetings, computed, left
 from parties.wire.v1 import share_server_pb2 as pb
 
 LARGE = 3 * CHUNK_BYTES + 5
@@ -72,7 +72,7 @@ def talk(server: int, rounds: int, size: int) -> Dialogue[bytes]:
     return heard
 
 
-async def together(parts: list[Dialogue[bytes]]) -> list[bytes]:
+async def together(parts: list[Dialogue[bytes]]) -> list[Computed[bytes]]:
     with ThreadPoolExecutor(3) as pool:
         loop = asyncio.get_running_loop()
 
@@ -85,7 +85,25 @@ async def together(parts: list[Dialogue[bytes]]) -> list[bytes]:
 
 def test_what_a_server_says_arrives_at_its_neighbour_round_by_round() -> None:
     parts = [talk(server, 3, LARGE) for server in range(3)]
-    assert asyncio.run(together(parts)) == [b"\2\2\2", b"\0\0\0", b"\1\1\1"]
+    heard = [b"\2\2\2", b"\0\0\0", b"\1\1\1"]
+    assert asyncio.run(together(parts)) == [(one, 3, 3 * LARGE) for one in heard]
+
+
+def test_how_far_a_computation_is_can_be_heard() -> None:
+    async def run() -> list[int]:
+        heard = list[int]()
+        with ThreadPoolExecutor(3) as pool:
+            loop = asyncio.get_running_loop()
+
+            def work(job: Callable[[], object]) -> asyncio.Future[object]:
+                return loop.run_in_executor(pool, job)
+
+            parts = zip((talk(server, 3, 4) for server in range(3)), circle(), strict=True)
+            runs = [computed(part, *links, work, heard.append) for part, links in parts]  # type: ignore[arg-type]
+            await asyncio.gather(*runs)
+        return sorted(heard)
+
+    assert asyncio.run(run()) == [1, 1, 1, 2, 2, 2, 3, 3, 3]
 
 
 def broken(server: int) -> Iterator[Exchange]:
@@ -164,8 +182,10 @@ def test_a_stream_waits_for_this_server_and_a_newer_one_takes_its_place() -> Non
     assert [one.payload for one in responses] == [b"word"] and left == 0
 
 
-async def collected(meetings: Meetings) -> list[pb.ComputeResponse]:
-    return [one async for one in meetings.answered(NAME, 0, "server-0", nothing())]
+async def collected(
+    meetings: Meetings, requests: AsyncIterator[pb.ComputeRequest] | None = None
+) -> list[pb.ComputeResponse]:
+    return [one async for one in meetings.answered(NAME, 0, "server-0", requests or nothing())]
 
 
 def test_neither_waits_forever(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,3 +198,59 @@ def test_neither_waits_forever(monkeypatch: pytest.MonkeyPatch) -> None:
         return await collected(meetings)
 
     assert asyncio.run(run()) == []
+
+
+def test_who_is_awaited_is_told_what_was_said_before_it_came() -> None:
+    async def run() -> tuple[list[pb.ComputeResponse], bytes]:
+        meetings = Meetings()
+        link = Awaited(meetings.met(NAME, 0, "server-0"))
+        saying, hearing = (
+            asyncio.create_task(link.send(0, b"word")),
+            asyncio.create_task(link.receive(0, 4)),
+        )
+        await asyncio.sleep(0)
+
+        async def said() -> AsyncIterator[pb.ComputeRequest]:
+            yield pb.ComputeRequest(round=0, payload=b"four")
+
+        responses = asyncio.create_task(collected(meetings, said()))
+        heard = await hearing
+        await saying
+        link.close()
+        return await responses, heard
+
+    responses, heard = asyncio.run(asyncio.wait_for(run(), 5))
+    assert [one.payload for one in responses] == [b"word"] and heard == b"four"
+
+
+def test_who_is_awaited_no_more_is_not_waited_for() -> None:
+    async def run() -> int:
+        link = Awaited(Meetings().met(NAME, 0, "server-0"))
+        await asyncio.sleep(0)
+        link.close()
+        await asyncio.sleep(0)
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(run()) == 1
+
+
+def test_to_part_waits_only_so_long_and_says_nothing_of_what_goes_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(computing, "ROUND_SECONDS", 0.05)
+
+    class Stuck(Facing):
+        async def finish(self) -> None:
+            await asyncio.Event().wait()
+
+    class Broken(Facing):
+        async def finish(self) -> None:
+            raise Unreachable("gone")
+
+    async def run(kind: type[Facing]) -> list[bool]:
+        one, other = kind(), Facing()
+        one.other, other.other = other, one
+        await left(one, other)
+        return [side.inbox.get_nowait() is None for side in (one, other)]
+
+    assert asyncio.run(run(Stuck)) == asyncio.run(run(Broken)) == [True, True]

@@ -12,10 +12,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidRecord, LocalDpError
+from localdp.queries.estimators import Blocking
+from localdp.randomness.source import Floats
 from parties.agent.config import AgentConfig
 from parties.agent.ledger import SqliteLedger
 from parties.agent.service import SERVICE_NAME
@@ -24,7 +27,7 @@ from parties.status import reason
 from parties.wire.v1 import oracle_pb2 as pb
 from tests.fault.neighbour_agents import SHAPES, Chance, Shape, template_of
 from tests.fault.neighbour_views import Difference, Seen, first_difference
-from tests.fault.neighbours import Ask, Change, Happening, Operation, Wait, history
+from tests.fault.neighbours import Ask, Change, ChangeBoth, Happening, Operation, Wait, history
 from tests.fault.refusal_table import (
     MADE_ELSEWHERE,
     OWNER,
@@ -183,6 +186,29 @@ def test_a_publication_that_is_refused_where_the_table_changed_is_caught(
 ) -> None:
     monkeypatch.setattr("parties.agent.state.require_places", refused_if_changed)
     assert difference(directory, chance, NAMED["each row"], [FOUND["each row"]]) is not None
+
+
+NOBODY_SMOKES: list[Operation] = [ChangeBoth(0), ChangeBoth(2), ChangeBoth(4)]
+BLOCKED: list[Operation] = [*NOBODY_SMOKES, Change("value", 1), PUBLISHED, Ask("Contribute", 9)]
+
+
+def singular_at_times(matrices: Floats, right: Floats, blocking: Blocking) -> Floats:
+    """A regression of blocks as it was: all are refused where somebody's record makes one of them hard."""
+    ridge = 1e-9 * blocking.sizes[:, None, None] * np.eye(len(matrices))
+    solved = np.linalg.solve(np.moveaxis(matrices, 2, 0) + ridge, right.T[:, :, None])
+    return np.asarray(solved[:, :, 0].T, np.float64)
+
+
+def test_blocks_that_are_refused_where_a_record_makes_them_hard_are_caught(
+    directory: Path, chance: Chance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("sound", "twin"):
+        (directory / place).mkdir()
+    seen = Seen()
+    assert difference(directory / "sound", chance, NAMED["by place"], [BLOCKED], seen=seen) is None
+    assert set(seen.reasons) == {""}  # both agents answer
+    monkeypatch.setattr("localdp.queries.estimators._solved", singular_at_times)
+    assert difference(directory / "twin", chance, NAMED["by place"], [BLOCKED]) is not None
 
 
 def test_every_refusal_says_what_it_depends_on() -> None:

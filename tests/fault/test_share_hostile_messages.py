@@ -72,6 +72,13 @@ def valid(federation: Served) -> dict[str, list[bytes]]:
         ),
         "GetHolding": pb.GetHoldingRequest(collection=name),
         "Release": pb.ReleaseRequest(collection=name, accepted=bytes(32), signatures=[bytes(64)] * 2),
+        "ProveNoise": pb.ProveNoiseRequest(
+            collection=name,
+            accepted=bytes(32),
+            signatures=[bytes(64)] * 2,
+            step=1,
+            messages=[bytes(96)] * 2,
+        ),
         "Compute": pb.ComputeRequest(collection=name, server=0, round=0, payload=bytes(64)),
     }
     assert set(made) == set(pb.DESCRIPTOR.services_by_name["ShareServerService"].methods_by_name)

@@ -24,6 +24,7 @@ from localdp.errors import (
 )
 from localdp.oracles.collecting import run_collection
 from localdp.oracles.shared import InProcessShareServers
+from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.share_server import ShareServer
 from parties.shares import leading
 from parties.shares.service import SERVICE_NAME, ShareService
@@ -116,6 +117,10 @@ class Liar(ShareService):
         answer = await super().Release(request, context)
         if self.lie == "releases two sums":
             answer.noisy_sums *= 2
+        if self.lie == "releases other sums":
+            answer.noisy_sums = bytes(len(answer.noisy_sums))
+        if self.lie == "does not say what all proved":
+            answer.attempt = b""
         return answer
 
     async def AgreeOnReports(self, request: Any, context: Any) -> Any:  # noqa: N802
@@ -236,6 +241,22 @@ def test_a_helper_whose_answer_the_leader_refuses_is_in_its_metrics(stage: Stage
     assert 'localdp_servers_named_total{server="server-1"} 1' in told
 
 
+def test_who_releases_other_sums_than_it_proved_is_named_whenever_it_is_asked(stage: Stage) -> None:
+    """The second time nobody proves anything: all of them have released."""
+    cast, federation = stage
+    collection = collection_of(federation.parties, plan=NoisePlan.PROVED, tier="additive")
+    for lie, said in (
+        ("releases other sums", "share server server-1 released other sums than it proved, says server-0"),
+        ("does not say what all proved", "share server server-1 answers wrongly: it does not say"),
+        ("releases other sums", "share server server-1 released other sums than it proved, says server-0"),
+    ):
+        cast.services[1].lie = lie
+        with pytest.raises(ShareMismatch, match=said):
+            run_collection(federation.shared, collection, EVERYBODY)
+    cast.services[1].lie = ""
+    assert run_collection(federation.shared, collection, EVERYBODY)[1] == PEOPLE
+
+
 def test_a_server_that_says_something_else_of_itself_is_named(stage: Stage) -> None:
     cast, federation = stage
     cast.services[1].lie = "has no key"
@@ -299,3 +320,25 @@ def test_uploads_go_on_while_the_servers_verify(stage: Stage) -> None:
     sums = [server._task(collection.digest).sums for server in federation.servers]
     exact = sum(int(np.count_nonzero(party.records.column("smoker"))) for party in federation.parties)
     assert sum(one[0] for one in sums) % collection.field.modulus == exact
+
+
+def test_two_requests_for_one_release_with_joint_noise_are_told_the_same() -> None:
+    """The second waits for the first, and reads its release from the record."""
+    with served(parties_of(people(PEOPLE), 2), servers=3, timeout_seconds=60.0) as federation:
+        shared = federation.shared
+        names = tuple(federation.addresses)
+        collection = collection_of(federation.parties, servers=names, plan=NoisePlan.JOINT, tier="additive")
+        shared.open(collection)
+        shared.contribute(collection, EVERYBODY)
+        accepted = shared.agree(collection).accepted
+        signed = [holding.signature for holding in shared.holdings(collection)]
+        request = pb.ReleaseRequest(
+            collection=collection.digest,
+            accepted=accepted,
+            signatures=signed,
+            addresses=list(federation.addresses.values()),
+        )
+        asked = [[stub.Release.future(request, timeout=60) for _ in range(3)] for stub in shared._stubs]
+        for calls in asked:
+            told = {(one.result().noisy_sums, one.result().attempt) for one in calls}
+            assert len(told) == 1

@@ -28,7 +28,7 @@ from localdp.sharing.storage import Holding, Job, KeptCollection, Published, Rel
 from localdp.sharing.task import CollectionTask
 from tests.fault.share_adversary import JOB
 from tests.fault.share_book import REPORTS
-from tests.fault.share_disks import Crash, Draw, FileDisk, MemoryDisk, RestingStorage
+from tests.fault.share_disks import Crash, DatabaseDisk, Draw, FileDisk, MemoryDisk, RestingStorage
 from tests.fault.share_world import MakeServer, Setting, World, run
 
 SCHEDULES = 150
@@ -67,12 +67,19 @@ def test_nor_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         in_files(seed, tmp_path, monkeypatch)
 
 
-def in_files(seed: int, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nor_in_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(2):
+        in_files(seed, tmp_path, monkeypatch, DatabaseDisk)
+
+
+def in_files(
+    seed: int, directory: Path, monkeypatch: pytest.MonkeyPatch, kind: type[FileDisk] = FileDisk
+) -> None:
     """A schedule on files, with two servers or three; what the vaults draw follows from the seed, too."""
     monkeypatch.setattr(os, "urandom", np.random.default_rng([seed, 3]).bytes)
 
     def disk(number: int, draw: Draw) -> FileDisk:
-        return FileDisk(directory / f"{seed}-{number}", f"server-{number}")
+        return kind(directory / f"{seed}-{number}", f"server-{number}")
 
     run(world(seed, SERVERS[seed % 2], make_disk=disk), STEPS)
 
@@ -96,6 +103,15 @@ def test_many_schedules_with_proofs(servers: int) -> None:
 def test_many_schedules_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(300):
         in_files(seed, tmp_path, monkeypatch)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("first", range(0, 10_000, 500))
+def test_ten_thousand_schedules_in_a_database(
+    first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(first, first + 500):
+        in_files(seed, tmp_path, monkeypatch, DatabaseDisk)
 
 
 # Broken twins: what the claims of `share_server` and `binding` rest on, left out one by one.

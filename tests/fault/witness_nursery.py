@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from parties.witness.heads import CountersignedHead, Head, SignedStep, countersign, sign_step
 from parties.witness.record import WitnessRecord
-from tests.fault.kill_nursery import Fuse, _File
+from tests.fault.fuse import BurningFile, Fuse
 
 SIGNER = Ed25519PrivateKey.from_private_bytes(b"n" * 32)
 
@@ -41,7 +41,7 @@ VARIANTS = {"": WitnessRecord, "owing": Owing}
 
 def _witness(job: dict[str, Any], acknowledged: int) -> None:
     record = VARIANTS[job["variant"]](Path(job["state"]))
-    file: Any = _File(record._file, Fuse(job["steps"]))
+    file: Any = BurningFile(record._file, Fuse(job["steps"]))
     record._file = file
     last: Head | None = None
     for entries in job["heads"]:

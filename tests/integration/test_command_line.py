@@ -52,11 +52,11 @@ def test_compare_prints_one_envelope_of_the_documented_shape_and_writes_its_file
     told = envelope(result)
     assert (told["schema_version"], told["status"], told["exit_code"]) == (1, "ok", 0)
     data = told["data"]
-    assert set(data["slopes"]) == {"local", "shuffled", "curator", "shared"}
-    assert [set(row) for row in data["rows"]] == [ROW] * 10
+    assert set(data["slopes"]) == {"local", "shuffled", "flooded", "curator", "shared", "joint"}
+    assert [set(row) for row in data["rows"]] == [ROW] * 14
     assert {(row["model"], row["people"]) for row in data["rows"]} == {
         (model, people)
-        for model in ("exact", "curator", "local", "shuffled", "shared")
+        for model in ("exact", "curator", "local", "shuffled", "flooded", "shared", "joint")
         for people in (20, 80)
     }
     assert {path.name for path in out.iterdir()} == {"compare.json", "compare.svg", "compare.html"}

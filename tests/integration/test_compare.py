@@ -17,6 +17,7 @@ from localdp.experiments.panels import Point
 from localdp.oracles.models import MODELS
 from localdp.sharing.noise_plans import PLANS, NoisePlan
 from parties.command.compare import JOURNAL
+from parties.executors.chosen import ChosenExecutor
 from parties.experiments import comparing
 from parties.experiments.cells import Block, BlockResult, SweepWork, cells_of
 from parties.experiments.comparing import comparison, promise_of, run_comparison
@@ -54,13 +55,31 @@ def test_the_comparison_has_the_same_numbers_however_it_is_run(plan: NoisePlan) 
     here, claims = run_comparison(compared((60,), 53, **settings))
     assert rows(compared((60,), 53, transport="processes", **settings)) == here
     seen: list[Block] = []
-    assert rows(compared((60,), 53, **settings), jobs=2, done=lambda block, _: seen.append(block)) == here
-    assert sum(block.trials for block in seen) == 5 * 53
-    assert {row.series for row in here} == {"exact", "curator", "local", "shuffled", "shared"}
+    assert (
+        rows(
+            compared((60,), 53, **settings),
+            chosen=ChosenExecutor("processes", 2),
+            done=lambda block, _: seen.append(block),
+        )
+        == here
+    )
+    assert sum(block.trials for block in seen) == 6 * 53
+    assert {row.series for row in here} == {"exact", "curator", "local", "shuffled", "flooded", "shared"}
     assert all((row.value or 0) > 0 for row in here if row.series != "exact")
     assert {claim["model"]: claim["epsilon"] for claim in claims} == dict.fromkeys(MODELS, 0.7) | {
         "exact": None
     }
+
+
+def test_joint_noise_has_the_same_numbers_however_it_is_run_beside_two_servers_that_have_none() -> None:
+    settings: dict[str, Any] = {"models": ("shared", "joint"), "parties": 2}
+    here, claims = run_comparison(compared((60,), 12, **settings))
+    assert rows(compared((60,), 12, transport="processes", **settings)) == here
+    assert rows(compared((60,), 12, models=("shared",), parties=2)) == here[:1]
+    assert [claim["honest"].split(".")[0] for claim in claims] == [
+        "At least one share server must be honest",
+        "At least 2 share servers must be honest",
+    ]
 
 
 def test_a_run_without_the_shuffled_model_has_no_shuffler() -> None:

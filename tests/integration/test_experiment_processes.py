@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from localdp.errors import InvalidParameter, PolicyRefused, Unreachable
+from parties.executors.chosen import ChosenExecutor
 from parties.experiments.cells import Block, SweepWork
 from parties.experiments.forecast import forecasts
 from parties.experiments.journal import FILE
@@ -184,7 +185,10 @@ def test_an_interruption_leaves_no_process(tmp_path: Path, monkeypatch: pytest.M
 
 def test_workers_run_processes_of_their_own(tmp_path: Path) -> None:
     here = LOCAL.replace('\ntransport = "processes"', "")
-    assert results(tmp_path, LOCAL, jobs=2)["trials"] == results(tmp_path, here)["trials"]
+    assert (
+        results(tmp_path, LOCAL, chosen=ChosenExecutor("processes", 2))["trials"]
+        == results(tmp_path, here)["trials"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -234,7 +238,7 @@ def test_too_many_processes_are_refused_before_any_is_started(tmp_path: Path) ->
     require_few_processes(made, most)
     require_few_processes(experiment(tmp_path, HERE), 10 * most)
     with pytest.raises(InvalidParameter, match="fewer --jobs"):
-        run_experiment(made, jobs=most + 1)
+        run_experiment(made, chosen=ChosenExecutor("processes", most + 1))
 
 
 @pytest.mark.parametrize("fault", ["dropouts", "stragglers"])

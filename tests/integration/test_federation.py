@@ -30,7 +30,12 @@ PEOPLE = made_up_people(200, SeededSource(1))
 QUERIES = ["smoker", "age >= 65"]
 
 
-def asked(federation: Federation, models: tuple[str, ...] = tuple(MODELS)) -> list[float]:
+REPEATABLE = tuple(
+    name for name, row in MODELS.items() if not row.sealed
+)  # a key is fresh whatever the seed is
+
+
+def asked(federation: Federation, models: tuple[str, ...] = REPEATABLE) -> list[float]:
     values = []
     for model in models:
         oracle = federation.oracle(model, None if model == "exact" else 1)
@@ -46,6 +51,9 @@ def test_processes_answer_bit_for_bit_like_this_process() -> None:
             PEOPLE, parties=[50, 150], budget=30, processes=processes, insecure_seed=7
         ) as federation:
             answers.append(asked(federation))
+            if processes:
+                with pytest.raises(InvalidParameter, match="start one"):
+                    federation.oracle("flooded", 1)
             left = federation.budgets()
             assert left.exact
             answers[-1] += [float(amount) for amount in left.remaining]

@@ -77,7 +77,7 @@ CONFIGURED: dict[str, tuple[str, str, int, str]] = {
         '{ kind = "bit" }',
         '{ kind = "integer", low = 5, high = 9 }',
         1,
-        "people.csv: column 'smoker', line 2: not in the domain (integer from 5 to 9)",
+        "people.csv: column 'smoker': 2 cells are no number (integer from 5 to 9), first in line 2",
     ),
     "a kind that is not there": (
         'kind = "bit"',
@@ -107,9 +107,9 @@ CONFIGURED: dict[str, tuple[str, str, int, str]] = {
     "the table absent": ("people.csv", "persons.csv", 2, "there is no table at {}/persons.csv"),
     "another kind of file": (
         "people.csv",
-        "people.xlsx",
+        "people.doc",
         2,
-        "a table is one of .csv, .parquet, .arrow, .feather",
+        "a table is one of .csv, .tsv, .txt, .parquet, .arrow, .feather, .xlsx",
     ),
 }
 

@@ -14,7 +14,7 @@ import pytest
 from tests.support.environments import Environment, absent, build, lowest, only, run, succeeded
 from tests.support.processes import ROOT
 
-EXTRAS = ("plots", "agent", "shared", "attacks")
+EXTRAS = ("plots", "agent", "shared", "attacks", "postgres", "database")
 TESTING = [one for one in lowest("dev") if one.startswith(("pytest==", "hypothesis=="))]
 # Where the old and the new differ: messages, calls, certificates, seals, arrays, compiled code, tables, pictures.
 SMOKE = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -91,7 +92,7 @@ def test_with_thirty_percent_dead_a_round_ends_at_its_deadline_with_the_right_st
     assert deadline <= seconds < deadline + 3.0
     assert (result.asked, result.answered) == (Headcount(30, 1200), Headcount(21, 840))
     assert result.missing == {"deadline_missed": Headcount(6, 240), "unreachable": Headcount(3, 120)}
-    noise = np.e / (np.e - 1) ** 2 / 840  # of randomized response at epsilon = 1, n = 840
+    noise = math.e / (math.e - 1) ** 2 / 840  # of randomized response at epsilon = 1, n = 840
     value = result.answer.value
     assert result.answer_of_answered.variance_empirical == pytest.approx(noise)
     assert result.answer.variance_empirical == pytest.approx(

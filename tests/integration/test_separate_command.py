@@ -8,7 +8,7 @@ import pytest
 from tests.support.processes import localdp
 
 
-@pytest.mark.parametrize("name", ["parity", "masked-parity", "conjunctions"])
+@pytest.mark.parametrize("name", ["parity", "masked-parity", "conjunctions", "packing", "counters"])
 def test_a_separation_prints_its_table_and_writes_numbers_and_plot(name: str, tmp_path: Path) -> None:
     done = localdp(tmp_path, "separate", name, "--trials", "1", "--out", "out", "--insecure-seed", "5")
     assert done.returncode == 0, done.stderr

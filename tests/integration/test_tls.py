@@ -18,14 +18,15 @@ import numpy as np
 import pytest
 
 from localdp.cohorts import Cohort
-from localdp.errors import LocalDpError, PolicyRefused, TooFewReports, Unreachable
+from localdp.errors import InvalidParameter, LocalDpError, PolicyRefused, TooFewReports, Unreachable
 from localdp.sharing.blocks import Rows, ShareBlock, pack_positions
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
 from parties.agent.service import AgentService
 from parties.coordinator import Peer, RemoteParties
-from parties.identity import Identity, load_identity
+from parties.federated.whereabouts import expected
+from parties.identity import Identity, fingerprint_of, load_identity
 from parties.relay.server import RelayServer
 from parties.serving import open_aio_channel, open_channel
 from parties.shares.client import upload
@@ -399,10 +400,15 @@ def test_a_relay_needs_to_know_whom_to_wait_for(tmp_path: Path) -> None:
 
 
 def dialled(
-    deployment: Deployment, agent: str, party_name: str, coordinator: str
+    deployment: Deployment,
+    agent: str,
+    party_name: str,
+    coordinator: str,
+    enrolled: dict[str, str] | None = None,
 ) -> list[LocalDpError | None]:
     """What an agent hears first when it dials a coordinator that should be the analyst, and is somebody."""
-    with RelayServer(identity=deployment.identity(coordinator)) as relay, attaching() as agents:
+    own = deployment.identity(coordinator)
+    with RelayServer(identity=own, enrolled=enrolled or {}) as relay, attaching() as agents:
         service = AgentService(party(people(4)), {})
         agents.add(service, party_name, relay.address, deployment.identity(agent), "analyst")
         wait_until(lambda: bool(agents.news[party_name]), "the agent has heard something")
@@ -418,6 +424,28 @@ def test_an_agent_does_not_take_another_role_for_its_coordinator(deployment: Dep
 def test_an_agent_attaches_under_the_name_in_its_certificate_alone(deployment: Deployment) -> None:
     assert isinstance(dialled(deployment, "mallory", "clinic", "analyst")[0], PolicyRefused)
     assert isinstance(dialled(deployment, "clinic", "clinics", "analyst")[0], PolicyRefused)
+
+
+def test_a_site_that_was_enrolled_by_fingerprint_attaches_with_that_certificate_alone(
+    deployment: Deployment,
+) -> None:
+    own = fingerprint_of(deployment.identity("clinic").certificate)
+    other = fingerprint_of(deployment.identity("mallory").certificate)
+    for name in ("clinic", "clinic/ward-7"):
+        assert dialled(deployment, "clinic", name, "analyst", {"clinic": own}) == [None]
+        heard = dialled(deployment, "clinic", name, "analyst", {"clinic": other})
+        assert isinstance(heard[0], PolicyRefused) and "enrolled" in str(heard[0])
+    assert dialled(deployment, "clinic", "clinic", "analyst", {"mallory": other}) == [None]
+
+
+def test_fingerprints_are_declared_beside_the_names_of_those_who_dial() -> None:
+    digits = "0A" * 32
+    colons = ":".join(["0a"] * 32)
+    assert expected(["north", f"south={digits}"]) == (["north", "south"], {"south": "0a" * 32})
+    assert expected([f"south/ward-1={colons}"]) == (["south/ward-1"], {"south": "0a" * 32})
+    for wrong in ("", "0a", "0g" * 32):
+        with pytest.raises(InvalidParameter, match="64 hexadecimal digits"):
+            expected([f"south={wrong}"])
 
 
 def test_one_agent_attaches_for_many_parties_below_its_own_name(deployment: Deployment) -> None:

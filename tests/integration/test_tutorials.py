@@ -97,6 +97,14 @@ def test_every_configuration_that_is_shown_is_one(page: Path, tmp_path: Path) ->
             assert loaded(page.read_text(), block.text, tmp_path)
 
 
+@pytest.mark.parametrize("page", pages(), ids=page_name)
+def test_every_file_that_is_shown_whole_is_a_configuration(page: Path, tmp_path: Path) -> None:
+    for name, text in files(page.read_text()).items():
+        if name.endswith(".toml") and "[data]" in text and name != "every-key.toml":  # that has stand-ins
+            (tmp_path / name).write_text(text)
+            assert load_config(tmp_path / name)
+
+
 def test_a_configuration_with_a_mistake_would_be_noticed(tmp_path: Path) -> None:
     page = (ROOT / "docs/agents.md").read_text()
     with pytest.raises(InvalidParameter, match="unknown"):

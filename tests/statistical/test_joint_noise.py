@@ -28,7 +28,7 @@ from tests.support.computing import FIELD64_KERNEL, run, seats, secret_elements
 
 ALPHA = 1e-4
 DAY, NIGHT = 1 << 15, 1 << 17
-LAWS = [("1", 1), ("0.5", 1), ("0.1", 1), ("1", 2), ("0.5", 2)]
+LAWS = [("1", 1), ("0.5", 1), ("0.1", 1), ("1", 2), ("0.5", 2), ("0.1", 2)]
 
 
 def law_of(epsilon: str, sensitivity: int = 1) -> LaplaceCoins:

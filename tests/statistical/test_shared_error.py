@@ -37,8 +37,8 @@ from tests.statistical.test_shared_noise import (
 from tests.support import federations
 from tests.support.people import KEYRING, ONE, PLENTY, parties_of, population, servers_of
 
-JOINT = NoisePlan.JOINT
-FACTORS = FACTOR | {JOINT: 1.0}
+JOINT, PROVED = NoisePlan.JOINT, NoisePlan.PROVED
+FACTORS = FACTOR | {JOINT: 1.0, PROVED: FACTOR[EACH]}
 PLANS = pytest.mark.parametrize("plan", FACTORS, ids=str)
 TIERS = pytest.mark.parametrize("tier", ["additive", "prio3"])
 
@@ -56,8 +56,8 @@ def count_errors(
 
 
 def law_of(plan: NoisePlan, epsilon: float = 1.0) -> NDArray[np.float64]:
-    """Joint noise is what the parts of a divided one add up to."""
-    return exact_law(ALL if plan == JOINT else plan, epsilon)
+    """Joint noise is what the parts of a divided one add up to, and proved noise that of each server."""
+    return exact_law({JOINT: ALL, PROVED: EACH}.get(plan, plan), epsilon)
 
 
 def smokers(people: int) -> int:
@@ -105,11 +105,12 @@ def test_the_error_does_not_depend_on_the_number_of_people(people: int) -> None:
 def test_over_grpc_the_law_is_the_same() -> None:
     records = population(40)
     with federations.served(parties_of(records, 2)) as federation:
-        cases: list[tuple[Tier, NoisePlan]] = [("additive", EACH), ("prio3", ALL)]
+        cases: list[tuple[Tier, NoisePlan]] = [("additive", EACH), ("prio3", ALL), ("additive", PROVED)]
         for tier, plan in cases:
             measured = count_errors(federation.shared, smokers(40), plan, tier, 40)
-            assert follows(measured, exact_law(plan, servers=2), bins=2)
-            assert not follows(measured * 3, exact_law(plan, servers=2), bins=2)
+            law = exact_law(EACH if plan == PROVED else plan, servers=2)
+            assert follows(measured, law, bins=2)
+            assert not follows(measured * 3, law, bins=2)
 
 
 @pytest.mark.nightly
@@ -140,10 +141,16 @@ def test_three_hundred_collections_by_processes(plan: NoisePlan, tier: Tier) -> 
     assert not follows(2 * measured, exact_law(plan, servers=2), bins=4)
 
 
+ROUNDS, OCTETS = 20, 27_075  # that all servers together say for one count
+
+
 def joint_by_processes(collections: int) -> Integers:
     records, keyring = population(100), Keyring.insecurely_seeded(301)
     with Simulation([records], budget=PLENTY, servers=3, keyring=keyring) as simulation:
-        return count_errors(simulation.shared, smokers(100), JOINT, "additive", collections)
+        errors = count_errors(simulation.shared, smokers(100), JOINT, "additive", collections)
+        assert simulation.shared.traffic.rounds == ROUNDS * collections
+        assert sum(simulation.shared.traffic.octets) == OCTETS * collections
+        return errors
 
 
 def test_three_processes_draw_the_noise_of_one_curator() -> None:

@@ -11,8 +11,9 @@ from localdp.cohorts import Asked, Cohort
 from localdp.domains import Records
 from localdp.framing import digest
 from localdp.party import party as drawing
+from localdp.party.charging import Bill
 from localdp.party.epoch import Epoch
-from localdp.party.party import Bill, Draw, Party, Request
+from localdp.party.party import Draw, Party, Request
 from localdp.party.question import Question
 from localdp.randomizers.definition import Reports, Values
 from localdp.randomizers.memoised import Memo, is_memoised

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Charge, Ledger, MemoryLedger, Receipt
 from localdp.cohorts import Cohort
-from localdp.party.party import Bill, Party
+from localdp.party.charging import Bill
+from localdp.party.party import Party
 from localdp.party.secrets import Secrets
 from parties.agent.entries import Content, LedgerEntry
 from parties.agent.ledger import SECONDS_PER_DAY

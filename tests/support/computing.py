@@ -10,7 +10,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from localdp.computing.dialogue import SERVERS, Dialogue, run_together
+from localdp.computing.attempts import RESHARE
+from localdp.computing.dialogue import SERVERS, Dialogue, Exchange, others, run_together
+from localdp.computing.gates import elements_in, entered, pack_elements
 from localdp.computing.keyed_streams import HeldKeys, KeyedAttempt
 from localdp.computing.seat import Seat, SharedElements, SharedWords
 from localdp.sharing.digit_coins import LaplaceCoins
@@ -70,6 +72,14 @@ def seats(
 def run(seated: Sequence[Seat], part: Callable[[Seat], Dialogue[T]]) -> list[T]:
     """All three servers run the same part."""
     return run_together([part(seat) for seat in seated])
+
+
+def reshared(seat: Seat, additive: Words) -> Dialogue[SharedElements]:
+    """Replicated shares of additive ones, as an attempt begins (`attempts.begun`): here without nonces and digests."""
+    own = entered(seat.kernel, seat.lasting(RESHARE), additive)
+    received = yield Exchange(to_previous=pack_elements(own), from_next=own.nbytes)
+    following = elements_in(seat.kernel, received.next, others(seat.server)[1])
+    return SharedElements(np.stack([own, following]))
 
 
 def shared_words(secret: Words, seed: int) -> list[SharedWords]:

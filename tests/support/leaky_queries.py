@@ -136,7 +136,27 @@ def _distance(vectors: Array, centre: Point) -> Array:
 
 CROWD, GREAT_CROWD = 10_000, 50_000  # a processor learns a short row of branches by heart
 
+
 # What it stands for, itself, and the case and the number of people that find it.
+def of_rows_by_masks(how: Any, taken: Array, held: Array) -> Array:
+    """`of_rows._of_conditions` that stops where it knows the answer."""
+    held = np.logical_and(held, taken)
+    if how == "count":
+        return np.asarray(held.sum(axis=0, dtype=np.int64))
+    result = np.zeros(held.shape[1], np.bool_)
+    for place in held:
+        left = np.flatnonzero(~result)
+        result[left] = place[left]
+    return result
+
+
+def chosen_by_masks(mask: Array, then: Array, otherwise: Array) -> Array:
+    """`of_rows._chosen` with a masked assignment."""
+    chosen = otherwise.copy()
+    chosen[mask] = then[mask]
+    return chosen
+
+
 TWINS: list[tuple[str, Callable[..., Any], str, int]] = [
     ("localdp.queries.vector_evaluate._first", first_by_masks, "Which", CROWD),
     ("localdp.queries.vector_evaluate._nearest", nearest_by_masks, "ever nearer", CROWD),
@@ -150,5 +170,7 @@ TWINS: list[tuple[str, Callable[..., Any], str, int]] = [
     ("localdp.queries.evaluate.looked_up", looked_up_by_masks, "one of many labels", CROWD),
     ("localdp.party.question.looked_up", looked_up_by_masks, "fingerprints of many labels", CROWD),
     ("localdp.queries.vector_evaluate._placed", placed_by_masks, "At", CROWD),
+    ("localdp.queries.of_rows._of_conditions", of_rows_by_masks, "OfRows", CROWD),
+    ("localdp.queries.of_rows._chosen", chosen_by_masks, "the last of rows", CROWD),
     ("localdp.queries.losses.slope", slope_by_where, "the slope of a hinge", GREAT_CROWD),
 ]

@@ -6,7 +6,7 @@ from localdp.domains import Records
 from localdp.domains.dealing import dealt
 from localdp.experiments.population import made_up_people
 from localdp.party.party import Party
-from localdp.party.policy import Policy
+from localdp.party.policy import ANY_DELTA, Policy
 from localdp.randomness.keyring import Keyring
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.vault import MemoryVault
@@ -26,7 +26,7 @@ def party_of(
 ) -> Party:
     """One party with its secret from the tests' keyring."""
     ledger = ledger or MemoryLedger(records.people, budget)
-    policy = Policy(largest_epsilon=Epsilon.requested(30))
+    policy = Policy(largest_epsilon=Epsilon.requested(30), largest_delta_flooded=ANY_DELTA)
     return Party(f"party-{number}", records, KEYRING.party(number), ledger, policy)
 
 

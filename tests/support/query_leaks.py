@@ -16,9 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Records, Schema
+from localdp.domains import (
+    BitDomain,
+    CategoryDomain,
+    IntegerDomain,
+    RealDomain,
+    Records,
+    RowsDomain,
+    Schema,
+)
 from localdp.party.question import Question
 from localdp.queries import losses, vector_evaluate
+from localdp.queries.blocks import BlockEstimate, PeopleInBlocks
 from localdp.queries.encoded import encoded
 from localdp.queries.expressions import Loss, Several
 from localdp.queries.parser import parse
@@ -41,6 +50,7 @@ People = Mapping[
 
 ONE = Epsilon.requested(1)
 MIXED = object()  # different values for different people
+MOST_ROWS = 8
 REGIONS = CategoryDomain(("north", "east", "south", "west"))
 SCHEMA = Schema(
     {
@@ -54,6 +64,11 @@ SCHEMA = Schema(
         "x": RealDomain(-1, 1),
         "y": RealDomain(-1, 1),
         "z": RealDomain(-1, 1),
+        "visit": RowsDomain(MOST_ROWS),
+        "died": RowsDomain(MOST_ROWS, BitDomain()),
+        "cost": RowsDomain(MOST_ROWS, RealDomain(-1, 1)),
+        "stay": RowsDomain(MOST_ROWS, IntegerDomain(0, 60)),
+        "ward": RowsDomain(MOST_ROWS, REGIONS),
     }
 )
 
@@ -66,6 +81,13 @@ REALS: tuple[People, ...] = (
     {"x": -1, "y": 0.25, "z": 1e-20},
     {"x": 1e-37, "y": 2e-37, "z": 0},
     {"x": MIXED, "y": MIXED, "z": MIXED},
+)
+VISITS: tuple[People, ...] = (
+    {"visit": 1},
+    {"visit": MOST_ROWS},
+    {"visit": MIXED},
+    {"visit": MOST_ROWS, "died": 1, "cost": 1, "stay": 60, "ward": 3},
+    {"visit": MIXED, "died": MIXED, "cost": MIXED, "stay": MIXED, "ward": MIXED},
 )
 LABELLED: tuple[People, ...] = (*REALS, {"x": 1, "y": 1, "z": 1, "smoker": 1}, {"x": -1, "y": -1, "z": -1})
 
@@ -104,6 +126,18 @@ def shared(text: str) -> Evaluation:
     return lambda records: encoded(query, records)
 
 
+def in_blocks(text: str) -> Evaluation:
+    """The estimates of blocks, computed where the records are."""
+    bounds = (None, None) if text.startswith("best") else (-1.0, 1.0)
+    blocks = PeopleInBlocks(BlockEstimate.parse(text, SCHEMA, *bounds), bytes(16))
+
+    def estimated(records: Records) -> object:
+        few = max(1, records.people // 50)
+        return blocks.estimate.of(records, blocks.partition(records.people, few))
+
+    return estimated
+
+
 def shortened(_: str) -> Evaluation:
     """One function of a sphere by itself: it is little beside the rest."""
     return lambda records: vector_evaluate._shortened(np.array([records.column("x")]), False, least=0.0)
@@ -127,6 +161,7 @@ BALL = "ball(x, y, z)"
 
 NODES: dict[str, Case] = {
     "Column": Case("smoker", BIT, numbered),
+    "OfRows": Case("any(visit: died)", VISITS),
     "Number": Case("clip(1/3)", BIT),
     "Label": Case('region == "north"', LABELS),
     "Truth": Case("smoker == true", BIT),
@@ -151,6 +186,10 @@ NODES: dict[str, Case] = {
     "Which": Case(repeated("which", "smoker"), BIT),
     "Cells": Case("cells(region, smoker, age)", (*LABELS, *BIT[1:], *AGES[3:])),
     "Nearest": Case(f"nearest({BALL}, {CENTRES})", REALS),
+    "Road": Case(
+        "road([0.1, 0.2, 0.3], [1, 1, 2], 4, 50, 9, [3, 4, 2], clip(x), clip(y), smoker; clip(z))",
+        (*REALS, {"x": 1, "y": 0, "z": 0.5, "smoker": 1}),
+    ),
     "Ball": Case("ball(x, y, z, smoker, age/120)", LABELLED),
     "Sphere": Case("sphere(x, y, z)", REALS),
     "Signed": Case(f"signed(smoker, {BALL})", LABELLED),
@@ -161,6 +200,16 @@ NODES: dict[str, Case] = {
 }
 
 MORE_NODES: dict[str, Case] = {
+    "all rows": Case("all(visit: died or stay > 30 or smoker)", VISITS),
+    "how many rows": Case("count(visit)", VISITS, numbered),
+    "how many rows of a kind": Case("clip(count(visit: stay > 30)/8)", VISITS),
+    "sums of rows": Case("clip(sum(visit: cost)/8)", VISITS),
+    "sums of whole numbers of rows": Case("sum(visit: stay) > 100", VISITS),
+    "means of rows": Case("clip(mean(visit: cost))", VISITS),
+    "the largest of rows": Case("clip(max(visit: cost))", VISITS),
+    "the smallest of rows": Case("min(visit: stay) < 30", VISITS),
+    "the first of rows": Case('first(visit: ward) == "north"', VISITS),
+    "the last of rows": Case("last(visit: ward)", VISITS, numbered),
     "a comparison of reals": Case("x + y <= z", REALS),
     "a comparison of categories": Case("region == birthplace", (*LABELS, {"region": 1, "birthplace": 1})),
     "a long which of ages": Case(f"which({', '.join(f'age < {10 * k}' for k in range(1, 9))})", AGES),
@@ -210,6 +259,12 @@ WAYS: dict[str, Case] = {
     "a share of a category": Case("region", LABELS, shared),
     "a share of a cube": Case("vector(clip(x), smoker)", LABELLED, shared),
     "a share of the ball": Case(BALL, REALS, shared),
+    "a mean of blocks": Case("mean(x)", REALS, in_blocks),
+    "a median of blocks": Case("median(x)", REALS, in_blocks),
+    "a deviation of blocks": Case("deviation(x)", REALS, in_blocks),
+    "a slope of blocks": Case("slope(x, y, z)", LABELLED, in_blocks),
+    "a logistic slope of blocks": Case("logistic(smoker, x, y)", LABELLED, in_blocks),
+    "a choice of blocks": Case("best(smoker, x > 0, insured)", LABELLED, in_blocks),
     "a share of parities": Case("parities(2, smoker, insured)", BIT, shared),
 }
 
@@ -221,6 +276,11 @@ def columns_for(people: People, number: int) -> list[Array]:
 
 
 def _column(domain: Any, value: object, number: int, draws: np.random.Generator) -> Array:
+    if isinstance(domain, RowsDomain) and domain.of is None:
+        rows = draws.integers(1, MOST_ROWS + 1, size=number) if value is MIXED else value or 1
+        return np.arange(MOST_ROWS) < np.broadcast_to(np.asarray(rows), number)[:, None]
+    if isinstance(domain, RowsDomain):
+        return _column(domain.of, value, number * MOST_ROWS, draws).reshape(number, MOST_ROWS)
     if value is not MIXED:
         first = domain.low if isinstance(domain, IntegerDomain) and domain.low > 0 else 0
         return np.full(number, first if value is None else value, domain.dtype)
@@ -237,9 +297,8 @@ def _column(domain: Any, value: object, number: int, draws: np.random.Generator)
 def on_buffers(*buffers: Array) -> Records:
     """Records that look at the buffers, and so have whatever is copied into them."""
     columns = {name: buffer[:] for name, buffer in zip(SCHEMA.names, buffers, strict=True)}
-    return Records(
-        SCHEMA, {name: np.zeros(0, domain.dtype) for name, domain in SCHEMA.columns.items()}
-    )._with(columns, len(buffers[0]))
+    nobody = {name: column[:0] for name, column in zip(SCHEMA.names, columns_for({}, 1), strict=True)}
+    return Records(SCHEMA, nobody)._with(columns, len(buffers[0]))
 
 
 class Timed:

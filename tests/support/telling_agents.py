@@ -12,7 +12,8 @@ from localdp.accounting.ledger import Charge, Ledger, Receipt
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, PolicyRefused, RequestExpired
 from localdp.framing import digest
-from localdp.party.party import Bill, Party, Request
+from localdp.party.charging import Bill
+from localdp.party.party import Party, Request
 from localdp.party.question import Question
 from parties.agent.config import AgentConfig
 from parties.agent.data import load_table
@@ -162,9 +163,9 @@ class OpensOnChange(AgentState):
         self._read = config.data.read_bytes()
 
     def refresh(self) -> None:
-        if self._read != self._config.data.read_bytes():
-            self._read = self._config.data.read_bytes()
-            publish(self._config)
+        if self._read != self.config.data.read_bytes():
+            self._read = self.config.data.read_bytes()
+            publish(self.config)
         super().refresh()
 
 
@@ -173,7 +174,7 @@ class ReadsTheTable(AgentState):
 
     def refresh(self) -> None:
         super().refresh()
-        config = self._config
+        config = self.config
         records, ownership = load_table(config.data, config.declared, config.person, config.rows)
         self.party.epoch = replace(self.party.epoch, records=records, ownership=ownership)
 

@@ -106,8 +106,3 @@ def files_naming_a_model() -> int:
         constants = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
         named.update(model for model in MODELS if model in constants)
     return max(named.values())
-
-
-def source_lines() -> int:
-    """Lines of the source."""
-    return sum(len(path.read_text().splitlines()) for path in sources("localdp", "parties"))

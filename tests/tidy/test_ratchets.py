@@ -20,7 +20,6 @@ FIGURES: dict[str, Callable[[], int]] = {
     "double_class_names": figures.double_class_names,
     "repeated_runs": figures.repeated_runs,
     "files_naming_a_model": figures.files_naming_a_model,
-    "source_lines": figures.source_lines,
 }
 AT_MOST: dict[str, int] = tomllib.loads((Path(__file__).parent / "ratchets.toml").read_text())["at_most"]
 

@@ -351,3 +351,20 @@ def test_people_are_dealt_out_evenly_and_joined_in_order(parties: int) -> None:
     assert joined(parts).fingerprint() == whole.fingerprint()
     with pytest.raises(InvalidParameter, match="one person for each"):
         dealt(whole, 8)
+
+
+def test_columns_that_become_a_tables_own_are_checked_and_not_copied() -> None:
+    schema = Schema({"age": IntegerDomain(0, 9), "weight": RealDomain(0, 9)})
+    age, weight = np.array([1, 2]), np.array([1.5, 1e-310])
+    records = Records.adopted(schema, {"weight": weight, "age": age})
+    assert records.column("age") is age and not age.flags.writeable
+    assert records.fingerprint() == Records(schema, {"age": [1, 2], "weight": [1.5, 0.0]}).fingerprint()
+    wrong: list[dict[str, np.ndarray[Any, Any]]] = [
+        {"age": np.array([1, 10]), "weight": np.zeros(2)},
+        {"age": np.array([1, 2], np.int32), "weight": np.zeros(2)},
+        {"age": np.array([1, 2]), "weight": np.zeros(3)},
+        {"age": np.array([1, 2])},
+    ]
+    for columns in wrong:
+        with pytest.raises(InvalidRecord):
+            Records.adopted(schema, columns)

@@ -38,6 +38,7 @@ import numpy as np
 from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.at_hand.labels import Classes
 from localdp.algorithms.definition import TARGET
+from localdp.algorithms.learnable import SQLearnable
 from localdp.algorithms.learners.classifier import Classifier, require_bit
 from localdp.algorithms.learners.free_rounds import rounds_are_free
 from localdp.algorithms.scikit_learn import Nature
@@ -162,6 +163,11 @@ class ConjunctionLearner(Classifier):
         super().__init__(target, features, check_signal, epsilon, model, bounds, classes)
         self.negations = negations
         self.violation = violation
+
+    @staticmethod
+    def learnable(bits: int, violation: float) -> SQLearnable:
+        """Of conjunctions of so many bits, given the violation that matters: one query for each bit."""
+        return SQLearnable(queries=bits, tolerance=violation / 2, alpha=bits * violation)
 
     def _rounds(self) -> int:
         if self.violation is not None and not 0 < self.violation <= 1:

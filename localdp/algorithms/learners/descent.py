@@ -27,7 +27,7 @@ Checked in tests/unit/algorithms/learners/test_descent.py; the numbers in tests/
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,6 +54,8 @@ _LEAST_VALUE = 0.02  # in the same units: smaller eigenvalues are raised
 _FULL_STEP = 1.25  # times the inverse of the second moments of directions
 _AVERAGED = 0.5  # of the steps
 _GOLDEN = (math.sqrt(5) - 1) / 2  # multiples of it fill an interval evenly
+_RARELY = 4.0  # standard deviations of the squared length of noise
+_OF_LATER = 1.5  # times the noise of all steps, of which the later ones are averaged
 _NEGLIGIBLE = 1e-4  # error of a direction
 
 
@@ -134,6 +136,28 @@ class Descent:
             kept.append(weights)
         return _late_average(kept)
 
+    def shifted(self, weights: Floats, by: float) -> Floats:
+        """The weights of margins that are larger by so much."""
+        return np.array([*weights[:-1], weights[-1] + by / _CONSTANT])
+
+    def labelled(self, oracle: StatisticalQueryOracle, rounds: int) -> tuple[Floats, Floats]:
+        """E[t u] of a target at -1 and 1, and the inverse of the second moments of directions; one round is for these."""
+        query = f"signed({self.target} >= 0, {called('sphere', self.entries)})"
+        means = [oracle.answer_vectors([query])[0].values for _ in range(rounds - 1)]
+        return np.mean(means, axis=0), self._condition(oracle)
+
+    def sharpened(
+        self, oracle: StatisticalQueryOracle, start: Floats, mean: Floats, condition: Floats, rounds: int
+    ) -> Floats:
+        """The weights at which E[clip(m, -1, 1) u] is E[t u]: of a ramp, which looks at people near to the other class."""
+        ramp = replace(self, target="0", shifts=1.0)
+        weights, kept = start, []
+        for step in range(rounds):
+            answer = oracle.answer_vectors([ramp.query(weights, step)])[0]
+            weights = weights + condition @ (answer.values + mean)
+            kept.append(weights)
+        return _late_average(kept)
+
     def in_columns(self, weights: Floats) -> tuple[Floats, float]:
         """Coefficients and intercept of the form in the columns themselves."""
         if not self.constant:
@@ -179,6 +203,12 @@ def error_after(plan: Plan, steps: int) -> float:
     """How far off all steps together are expected to be, on average: noise averages out, and a bound does not."""
     certain = any(row.certain for row in plan.rows)
     return plan.vector_error if certain else plan.vector_error / math.sqrt(steps)
+
+
+def error_of_weights(plan: Plan, steps: int) -> float:
+    """As long as weights of noise alone hardly ever are, where directions are all alike."""
+    size = plan.rows[0].entries
+    return _OF_LATER * size * error_after(plan, steps) * math.sqrt(1 + _RARELY * math.sqrt(2 / size))
 
 
 def is_noiseless(plan: Plan) -> bool:

@@ -35,7 +35,6 @@ from localdp.algorithms.learners.cluster_moves import Moves
 from localdp.algorithms.learners.cluster_space import MOST_AXES, ClusterSpace, Grid, direction_query
 from localdp.algorithms.learners.descent import divided_plan, error_after, is_noiseless, part_of
 from localdp.algorithms.learners.grid_clusters import clustered, squared_distances
-from localdp.algorithms.learners.learned_scale import LEAST_ROUNDS as SCALE_ROUNDS
 from localdp.algorithms.learners.learned_scale import learned
 from localdp.algorithms.learners.noisy_moments import wigner
 from localdp.algorithms.learners.scaling import Scaling, bounds_of
@@ -51,6 +50,7 @@ from localdp.randomizers.definition import Floats
 
 MOST_CLUSTERS = 64
 MOST_ROUNDS = 1024
+SCALE_ROUNDS = 3  # without mean squares: the moments that follow say them
 ROUNDS, LEAST_ROUNDS = 30, 12
 _MOST_GRID_FEATURES = 3  # of a grid over the bounds
 _SIZE, _AXES, _GRID, _ACROSS = (

@@ -7,7 +7,11 @@ radius asks, with u the features in units of their bounds, |u| <= 1:
 2. how large the projections z = <s, u - mean> on public vectors s of random signs are, in powers of two.  On average
    over s, z**2 is |u - mean|**2; the median of |z|, over the 0.67449 that it is for a normal z, tells the scale up to a
    factor that learners bear;
-3. the mean again, in units of that scale.
+3. where noise is small and features have units of their own, how large each of them is;
+4. the mean again, in units of that scale;
+5. the mean square of such projections around it: a median says little of people who stand in a few places.
+
+The first mean counts only if it is more than noise: otherwise the scale would be that of the noise, where bounds are wide.
 
 A learned scale is as public as any answer.  What follows does not depend on it finely: descents (`descent.py`) find the
 same within a factor of two.  Means are drawn towards the middle of the bounds by as much as noise explains
@@ -24,15 +28,21 @@ from hashlib import shake_128
 
 import numpy as np
 
-from localdp.algorithms.learners.noisy_moments import shortened
+from localdp.algorithms.learners.noisy_moments import is_more_than_noise, shortened
 from localdp.algorithms.learners.scaling import Scaling, called
 from localdp.algorithms.texts import decimal
+from localdp.errors import TooFewReports
 from localdp.estimation.consistency import norm_sub
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.randomness.source import Floats
 
 _PERCENT = 9  # of the rounds, and so of the people
-LEAST_ROUNDS = 3  # one for each step
+LEAST_ROUNDS = 5  # one for each step
+_LEAST_WITH_SQUARES = 4  # with fewer there are no mean squares
+_SQUARED = 2.0  # size of a projection that is not brought back, in learned ones
+_BELIEVED = (0.25, 1.6)  # of the size found by squares, in that of the median
+_CLEAR = 0.1  # error of a table of sizes, root of the sum of squares
+_MOST_APART = 64  # features
 _MEANS, _SIZES = 4, 2  # the first step takes a fourth of them, the second a half
 _BINS = 14
 _MOST_FEATURES = 64  # of one projection
@@ -47,12 +57,22 @@ def rounds_of_scale(rounds: int) -> int:
     return max(LEAST_ROUNDS, rounds * _PERCENT // 100)
 
 
-def learned(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Scaling:
-    """The scaling around where people are, at the scale of how far apart they are, from so many rounds, at least 3."""
+def learned(
+    oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int, *, apart: bool = False
+) -> Scaling:
+    """The scaling around where people are, at the scale of how far apart they are, from so many rounds, at least 3.
+
+    With `apart` each feature gets a scale of its own, where noise is small enough to tell.
+    """
     first, second = max(1, rounds // _MEANS), max(1, rounds // _SIZES)
-    centred = scaling.moved(_mean(oracle, scaling, first))
-    scaled = resized(oracle, centred, second)
-    return scaled.moved(_mean(oracle, scaled, rounds - first - second))
+    squares = second // 2 if rounds >= _LEAST_WITH_SQUARES else 0
+    centred = scaling.moved(_mean(oracle, scaling, first, clear=True))
+    scaled = resized(oracle, centred, second - squares)
+    left = rounds - first - second
+    if apart and left > 1 and tells_features_apart(oracle, scaled):
+        scaled, left = _each_resized(oracle, scaled), left - 1
+    moved = scaled.moved(_mean(oracle, scaled, left))
+    return _resized_by_squares(oracle, moved, squares) if squares else moved
 
 
 def resized(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Scaling:
@@ -60,12 +80,42 @@ def resized(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Sc
     return scaling.stretched(MARGIN * _size(oracle, scaling, rounds))
 
 
-def _mean(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Floats:
-    """The mean of the features in these units, after so many rounds."""
+def _resized_by_squares(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> Scaling:
+    """The same from the mean square of projections: where people stand in a few places, their median says little."""
+    queries = [f"moments(ball({projection(scaling, number, 1 / _SQUARED)}))" for number in range(rounds)]
+    squares = [float(oracle.answer_vectors([query])[0].values[0]) for query in queries]
+    size = _SQUARED * math.sqrt(max(float(np.mean(squares)), 0.0))
+    return scaling.stretched(MARGIN * float(np.clip(size, *_BELIEVED)))
+
+
+def tells_features_apart(oracle: StatisticalQueryOracle, scaling: Scaling) -> bool:
+    """Whether one round says how large each feature is."""
+    queries = [sizes_query(form) for form in scaling.forms()]
+    if len(queries) > _MOST_APART:
+        return False
+    try:
+        return oracle.plan(queries).vector_error <= _CLEAR * math.sqrt(len(queries))
+    except TooFewReports:  # to be mixed
+        return False
+
+
+def _each_resized(oracle: StatisticalQueryOracle, scaling: Scaling) -> Scaling:
+    """Features of the same size; one that does not differ between people stays as it is."""
+    size = len(scaling.names)
+    sizes = learned_sizes(oracle, scaling, np.eye(size), 1) * math.sqrt(size) * MARGIN
+    factors = np.where(sizes > 2 * _LEAST * MARGIN * math.sqrt(size) / _NORMAL_MEDIAN, sizes, 1.0)
+    return Scaling.around(scaling.names, scaling.centres, scaling.widths * factors)
+
+
+def _mean(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int, *, clear: bool = False) -> Floats:
+    """The mean of the features in these units, after so many rounds; if `clear`, none unless it is more than noise."""
     query = called("ball", scaling.forms())
     answers = [oracle.answer_vectors([query])[0] for _ in range(rounds)]
     variance = float(np.mean([answer.variance_empirical.mean() for answer in answers])) / rounds
-    return shortened(np.mean([answer.values for answer in answers], axis=0), math.sqrt(variance))
+    mean: Floats = np.mean([answer.values for answer in answers], axis=0)
+    if clear and not is_more_than_noise(mean, variance):
+        return np.zeros(len(mean))
+    return shortened(mean, math.sqrt(variance))
 
 
 def _size(oracle: StatisticalQueryOracle, scaling: Scaling, rounds: int) -> float:
@@ -108,13 +158,18 @@ def _scalar_mean(
 
 def projection_query(scaling: Scaling, number: int) -> str:
     """In which power of two the size of a projection on random signs is."""
+    return sizes_query(projection(scaling, number))
+
+
+def projection(scaling: Scaling, number: int, factor: float = 1.0) -> str:
+    """On random signs that are public, times a factor: its mean square over all signs is that of the length."""
     size = len(scaling.names)
-    words = np.frombuffer(shake_128(b"projection %d" % number).digest(2 * size), np.uint16)  # public
+    words = np.frombuffer(shake_128(b"projection %d" % number).digest(2 * size), np.uint16)
     used = np.sort(np.argsort(words, kind="stable")[:_MOST_FEATURES])
     signs = np.zeros(size)
     signs[used] = (1.0 - 2.0 * (words[used] & 1)) * math.sqrt(size / len(used))
-    terms = scaling.terms(signs)
-    return sizes_query(" + ".join(terms[place] for place in used))
+    terms = scaling.terms(factor * signs)
+    return " + ".join(terms[place] for place in used)
 
 
 def sizes_query(form: str) -> str:

@@ -2,7 +2,10 @@
 
 With noise, in any trust model: mean and spread of the target, and centre and scale of the features, are learned of a
 part of the people (`learned_scale`), the linear form by one direction of each person (`descent`), and the constant is
-corrected by the mean of the residuals where that is more than noise explains.  Nothing has to be set.
+corrected by the mean of the residuals where that is more than noise explains.  Nothing has to be set.  Residuals count by
+their sign, which is best for those of a normal law; where the target is skewed, or noise is small, as in least squares up
+to a bound.  Weights that are no longer than noise alone are refused, and predictions are brought within the bounds of the
+target, so that people far out do no harm.
 
 Without noise, or with `rounds=1` where every collection is dear, one vector query: the second moments of (a u, b, g t),
 with u the features in public units, 1 the constant and t the target brought to [-1, 1]; a**2 + b**2 + g**2 = 1, so that
@@ -27,7 +30,14 @@ from numpy.typing import ArrayLike
 
 from localdp.algorithms.at_hand.bounds import Bounds, Pair
 from localdp.algorithms.definition import TARGET, Learner, features_of, labels_of
-from localdp.algorithms.learners.descent import Descent, error_after, is_noiseless, part_of, rounds_for
+from localdp.algorithms.learners.descent import (
+    Descent,
+    error_after,
+    error_of_weights,
+    is_noiseless,
+    part_of,
+    rounds_for,
+)
 from localdp.algorithms.learners.halfspace import mean_projection
 from localdp.algorithms.learners.learned_scale import (
     learned,
@@ -35,8 +45,9 @@ from localdp.algorithms.learners.learned_scale import (
     mean_residual,
     rounds_of_scale,
 )
+from localdp.algorithms.learners.logistic_curve import class_share
 from localdp.algorithms.learners.noisy_moments import Regressors, mean_weight, shortened, symmetric
-from localdp.algorithms.learners.scaling import Scaling, called, factor_of
+from localdp.algorithms.learners.scaling import Scaling, bounds_of, called, factor_of
 from localdp.algorithms.scikit_learn import Nature
 from localdp.algorithms.tables import Features
 from localdp.algorithms.texts import decimal
@@ -51,6 +62,8 @@ MOST_ROUNDS, LEAST_ROUNDS = 1024, 12  # of a descent
 _OF_TARGET = 2  # percent of the rounds for the mean of the target, and as many for its spread
 _LAST = 6  # percent of the rounds for the mean of the residuals
 _FEATURES, _CONSTANT, _TARGET = map(factor_of, (0.5, 0.1, 0.4))  # a, b and g
+_FULL, _SOMEWHAT = 2.0, 1.0  # spreads of the target within which residuals count as in least squares
+_SKEWED = 0.1  # of the people more on one side of the mean than half of them
 _TYPICAL_SPREAD = 1 / 3  # of a target in [-1, 1]
 
 
@@ -109,6 +122,7 @@ class LinearRegression(Learner):
     intercept_: float
     rounds_: int  # that were asked
     _nature = Nature("regressor")
+    _possible: Pair | None = None  # what the target can be, where predictions are brought back to it
 
     def __init__(
         self,
@@ -153,6 +167,7 @@ class LinearRegression(Learner):
         self.features_ = features_of(schema, self.features, self.target)
         self._scaling = Scaling.each(schema, self.features_, self.radius)
         self._labels = Scaling.each(schema, (self.target,), None)
+        self._possible = None
 
     def _learn(self, oracle: StatisticalQueryOracle) -> None:
         if self._descends:
@@ -163,18 +178,30 @@ class LinearRegression(Learner):
     def _learn_by_descent(self, oracle: StatisticalQueryOracle) -> None:
         scale = 0 if self.radius is not None else rounds_of_scale(self.rounds_)
         labels, last = part_of(self.rounds_, _OF_TARGET), part_of(self.rounds_, _LAST)
-        steps = self.rounds_ - scale - 2 * labels - last
+        steps = self.rounds_ - scale - 3 * labels - last
         self.plan_ = self._descent.plan(oracle)
         error = error_after(self.plan_, steps)
         self._require_signal(mean_projection(len(self.features_)), error, "a linear dependence")
         self._labels = learned_target(oracle, self._labels, labels)
         target = self._labels.forms()[0]
-        scaling = learned(oracle, self._scaling, scale) if scale else self._scaling
-        descent = Descent(scaling, target)
+        smooth = self._smoothness(oracle, target, labels)
+        scaling = learned(oracle, self._scaling, scale, apart=True) if scale else self._scaling
+        descent = Descent(scaling, target, shifts=smooth)
         weights = descent.descended(oracle, steps)
+        error = error_of_weights(self.plan_, steps)
+        self._require_signal(float(np.linalg.norm(weights[:-1])), error, "a linear dependence")
         shift = mean_residual(oracle, f"{target} - ({descent.margin(weights)})", last)
         coefficients, constant = descent.in_columns(weights)
         self._set(coefficients, constant + shift)
+        low, high = bounds_of(oracle.schema, (self.target,))
+        self._possible = float(low[0]), float(high[0])
+
+    def _smoothness(self, oracle: StatisticalQueryOracle, target: str, rounds: int) -> float:
+        """How far residuals count as in least squares: far where noise is small, and somewhat where a target is skewed."""
+        share = class_share(oracle, f"{target} >= 0", rounds)
+        if self._descent.is_conditioned(oracle):
+            return _FULL
+        return 0.0 if abs(share - 0.5) < _SKEWED else _SOMEWHAT
 
     def _set(self, coefficients: Floats, constant: float) -> None:
         middle, half = float(self._labels.centres[0]), float(self._labels.widths[0])
@@ -199,7 +226,7 @@ class LinearRegression(Learner):
         """The expected target of each person."""
         self._require_fitted("coef_")
         predicted: Floats = self._numbers(X) @ self.coef_ + self.intercept_
-        return predicted
+        return predicted if self._possible is None else np.clip(predicted, *self._possible)
 
     def score(self, X: Features, y: ArrayLike) -> float:  # noqa: N803
         """R**2: the part of the target's variance that is predicted."""

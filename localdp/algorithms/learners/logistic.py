@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -34,12 +33,11 @@ from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.at_hand.labels import Classes
 from localdp.algorithms.definition import TARGET
 from localdp.algorithms.learners.classifier import Classifier, require_bit
-from localdp.algorithms.learners.descent import Descent, error_after, is_noiseless, part_of, rounds_for
+from localdp.algorithms.learners.descent import Descent, error_after, is_noiseless, rounds_for
 from localdp.algorithms.learners.halfspace import mean_projection
-from localdp.algorithms.learners.learned_scale import learned, rounds_of_scale
-from localdp.algorithms.learners.logistic_curve import fitted_curve
 from localdp.algorithms.learners.noisy_moments import Regressors, shortened, symmetric
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
+from localdp.algorithms.learners.separation import LinearSeparation
 from localdp.algorithms.tables import Features
 from localdp.algorithms.texts import decimal, point
 from localdp.domains import BitDomain, IntegerDomain, RealDomain, Schema
@@ -51,7 +49,6 @@ from localdp.randomizers.definition import Floats
 MOST_ROUNDS = 1024
 _FEATURES, _CONSTANT = map(factor_of, (0.9, 0.1))  # a and b
 _EXACT_ROUNDS = 20  # where answers are the truth
-_CURVE = 5  # percent of the rounds for the logistic curve
 _LARGEST_MARGIN = 30.0  # in standard deviations times length: beyond it a logistic curve is a step
 _LEAST_KNOWN = (
     0.1  # of a variance along the weights, with its eigenvalues raised: below it noise has taken it
@@ -163,18 +160,14 @@ class LogisticRegression(Classifier):
             self._learn_by_moments(oracle)
 
     def _learn_by_descent(self, oracle: StatisticalQueryOracle) -> None:
-        scale = rounds_of_scale(self.rounds_) if self.radius is None else 0
-        last = part_of(self.rounds_, _CURVE)
-        steps = self.rounds_ - scale - last
+        conditioned = self._descent.is_conditioned(oracle)
+        parts = LinearSeparation.of(
+            self.target, self.rounds_, scaled=self.radius is None, conditioned=conditioned
+        )
         self.plan_ = self._descent.plan(oracle)
-        error = error_after(self.plan_, steps)
+        error = error_after(self.plan_, parts.steps)
         self._require_signal(mean_projection(len(self.features_)), error, "a linear margin")
-        if scale:
-            self._descent = replace(self._descent, scaling=learned(oracle, self._scaling, scale))
-        weights = self._descent.descended(oracle, steps)
-        slope, shift = fitted_curve(oracle, self._descent.margin(weights), self.target, last)
-        coefficients, constant = self._descent.in_columns(weights)
-        self.coef_, self.intercept_ = slope * coefficients, slope * constant + shift
+        self.coef_, self.intercept_ = parts.found(oracle, self._scaling, self._require_signal)
 
     def _learn_by_moments(self, oracle: StatisticalQueryOracle) -> None:
         query, size = f"moments({self._vector}, 2*{self.target} - 1)", len(self.features_)

@@ -26,6 +26,7 @@ import numpy as np
 from localdp.randomness.source import Floats
 
 _LEAST_SHARE = 0.8  # of the mean eigenvalue: lower ones are raised to it, unless the noise is smaller still
+_SURE = 3.0  # standard deviations of the squared length of noise
 _NUMERICAL = 1e-12  # of the mean eigenvalue: what doubles cannot tell from zero, and nothing is divided by
 
 
@@ -58,6 +59,12 @@ def shortened(vector: Floats, error: float) -> Floats:
     length = float(vector @ vector)
     factor = max(0.0, 1 - len(vector) * error**2 / length) if length > 0 else 1.0
     return vector * factor
+
+
+def is_more_than_noise(vector: Floats, variance: float) -> bool:
+    """Whether a vector is longer than noise of this variance in every entry explains."""
+    size = len(vector)
+    return float(vector @ vector) > variance * (size + _SURE * math.sqrt(2 * size))
 
 
 def mean_weight(measured: float, error: float) -> float:

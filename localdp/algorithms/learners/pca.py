@@ -3,8 +3,8 @@
 With noise and no radius: centre and scale are learned of a tenth of the people (`learned_scale`); then the second moments
 of directions, `moments(sphere(u))`, are asked, to which everybody adds the same length, and whose eigenvectors are those of
 the covariance for every elliptical law (Tyler 1987; Locantore et al. 1999); then how large people are along the axes found.
-A single component is found by fewer such moments and then by the power method: E[sign(<a, u>) u / |u|] has d entries
-instead of d (d + 1) / 2, so it is clearer, and it contracts what a is turned away by.
+A single component is found by fewer such moments and then by steps of the power method (`power_steps`): they ask for d
+entries instead of d (d + 1) / 2, so they are clearer.
 
 Otherwise, one vector query: the second moments of (a u, b) with u the features in one public unit and 1 the constant, or of
 u alone when the features are known to be centred.  The covariance E[u u'] - E[u] E[u]' is taken apart afterwards.
@@ -28,8 +28,9 @@ from numpy.typing import ArrayLike
 from localdp.algorithms.at_hand.bounds import Bounds
 from localdp.algorithms.definition import Measures, features_of
 from localdp.algorithms.learners.descent import divided_plan, error_after, is_noiseless
-from localdp.algorithms.learners.learned_scale import LEAST_ROUNDS, MARGIN, learned, learned_sizes
+from localdp.algorithms.learners.learned_scale import MARGIN, learned, learned_sizes
 from localdp.algorithms.learners.noisy_moments import mean_weight, symmetric, wigner
+from localdp.algorithms.learners.power_steps import Turning
 from localdp.algorithms.learners.scaling import Scaling, called, factor_of
 from localdp.algorithms.learners.transformer import Transformer
 from localdp.algorithms.scikit_learn import Nature
@@ -42,8 +43,9 @@ from localdp.oracles.models import ModelName
 from localdp.randomizers.definition import Floats
 
 FEATURES, CONSTANT = map(factor_of, (0.8, 0.2))  # a and b
-_ROUNDS, _OF_VARIANCES = 30, 3  # for directions, and for the variances along them, after the scale
-_FIRST = 12  # rounds of second moments, where a single component is then turned by the others
+_OF_SCALE, _ROUNDS, _OF_VARIANCES = 16, 42, 2  # centre and scale, directions, and the variances along them
+_FIRST = 18  # rounds of second moments, where a single component is then turned by the others
+_WORTH = 14.0  # of the others: what these say about the component
 
 
 class PCA(Transformer):
@@ -134,7 +136,7 @@ class PCA(Transformer):
         if self.n_components > len(self.features_):
             raise InvalidParameter("there are no more components than features")
         self._scaling = Scaling.common(oracle.schema, self.features_, self.radius)
-        rounds, query = LEAST_ROUNDS + _ROUNDS + _OF_VARIANCES, self._direction_query()
+        rounds, query = _OF_SCALE + _ROUNDS + _OF_VARIANCES, self._direction_query()
         noisy = self.radius is None and not is_noiseless(oracle.plan([query]))
         self._by_directions = (
             noisy and divided_plan(oracle, rounds, [query] * self.n_components) is not None
@@ -156,7 +158,7 @@ class PCA(Transformer):
             error_after(self.plan_, _ROUNDS) / self.plan_.rows[0].entries ** 0.5, len(self.features_)
         )
         self._require_signal(1 / (2 * self.n_components), error, "a principal component")
-        self._scaling = learned(oracle, self._scaling, LEAST_ROUNDS)
+        self._scaling = learned(oracle, self._scaling, _OF_SCALE)
         self.mean_, self.components_ = self._scaling.centres, self._directions(oracle)
         sizes = learned_sizes(oracle, self._scaling, self.components_, _OF_VARIANCES)
         width = float(self._scaling.widths[0])
@@ -169,14 +171,13 @@ class PCA(Transformer):
         """The components: of the second moments of directions, and a single one turned towards its people after that."""
         rounds = _FIRST if self.n_components == 1 else _ROUNDS
         answers = [oracle.answer_vectors([self._direction_query()])[0].values for _ in range(rounds)]
-        _, axes = principal_axes(symmetric(np.mean(answers, axis=0), len(self.features_)))
+        values, axes = principal_axes(symmetric(np.mean(answers, axis=0), len(self.features_)))
         if self.n_components > 1:
             return axes[: self.n_components]
-        found, total = axes[0], np.zeros(len(axes))
+        turning = Turning.of(values, axes, _WORTH)
         for _ in range(_ROUNDS - _FIRST):
-            total = total + oracle.answer_vectors([self._side_query(found)])[0].values
-            found = total / max(float(np.linalg.norm(total)), 1e-300)
-        return with_signs(found[None, :])
+            turning.add(oracle.answer_vectors([self._side_query(turning.axis)])[0].values)
+        return with_signs(turning.axis[None, :])
 
     def _side_query(self, axis: Floats) -> str:
         """A person's direction, turned over where it points away from the axis: on average a step of the power method."""

@@ -12,6 +12,8 @@ Checked in tests/unit/algorithms/online/test_linear_learner.py.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +22,7 @@ from localdp.algorithms.online.weighted_majority import (
     ChosenMajority,
     CountedMajority,
     LocalMajority,
+    regret_bound,
 )
 from localdp.errors import InvalidParameter
 from localdp.randomness.source import Floats, Numbers, RandomSource
@@ -57,6 +60,20 @@ class LinearLearner:
             case LocalMajority() as local:
                 theta = local.probabilities(losses, source).mean(axis=0)
         return theta
+
+
+def excess_bound(eta: float, examples: int, corners: int, failure: float, off: float = 0.0) -> float:
+    """What theta loses on examples to come, beyond the best point, but for the failure (Theorem 11.6, with constants).
+
+    For T examples that are drawn independently.  Twice the regret, because losses are half of what x has; and three times
+    what a sum of T bounded differences is off: actions about their probabilities, and means over these examples about those
+    to come, of what is followed and of the best corner (Azuma and Hoeffding, a third of the failure each).  `off`: how far
+    private running losses are off, in units of one loss, in no round by more.
+    """
+    if not 0 < failure < 1:
+        raise InvalidParameter("a failure is a probability between 0 and 1")
+    regrets = 2 * (regret_bound(eta, examples, corners) + math.expm1(2 * eta * off))
+    return regrets + 3 * math.sqrt(2 * math.log(3 / failure) / examples)
 
 
 def excess_loss(theta: Floats, examples: Numbers) -> float:

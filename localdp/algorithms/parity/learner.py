@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from localdp.algorithms.learnable import SQLearnable
 from localdp.algorithms.learners.classifier import Classifier, require_bit
 from localdp.algorithms.scikit_learn import Nature
 from localdp.algorithms.tables import Features
@@ -78,6 +79,11 @@ class ParityLearner(Classifier):
     mask_: int
     support_: tuple[str, ...]
     _nature = Nature("classifier", over_bits=True, poor_score=True)
+
+    @staticmethod
+    def learnable(bits: int) -> SQLearnable:
+        """One of all parities of so many uniform bits: the true one has a signal of 1 and all others have none."""
+        return SQLearnable(queries=2**bits, tolerance=SIGNAL / 4, alpha=0.0)
 
     def _rounds(self) -> int:
         return 1

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.algorithms.definition import TARGET, Learner
+from localdp.algorithms.learnable import SQLearnable
 from localdp.errors import InvalidParameter
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.randomizers.parts.walsh import parity
@@ -49,6 +50,11 @@ class MaskedParityLearner(Learner):
         self.switch = switch
         self.target = target
         self.check_signal = check_signal
+
+    @staticmethod
+    def learnable(bits: int) -> SQLearnable:
+        """Over so many uniform bits; a tolerance is of a query in [0, 1], and signs are twice that."""
+        return SQLearnable(queries=bits + 1, tolerance=1 / (4 * bits), alpha=0.0)
 
     def _rounds(self) -> int:
         if len(self.bits) != 1 << len(self.index):

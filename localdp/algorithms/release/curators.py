@@ -9,8 +9,10 @@ distinguisher than the noisy maximum that a curator selects with.
 
 Claim.  T rounds are (epsilon, delta)-private for replace-one neighbours.  With delta = 0, epsilon0 = epsilon / (2 T);
 otherwise it is the largest one that the accountant vouches for.  **Deviation**: the book's epsilon / (4 sqrt(T ln(1 /
-delta))) is valid and smaller; optimal composition allows about 2.5 times as much.  Both are in a test.  The whole of
-(epsilon, delta) is charged before anything is drawn, and nothing is given back when a construction ends early.
+delta))) is valid and smaller; optimal composition allows about 2.5 times as much.  Both are in a test.  Where a delta is
+given and the distinguisher is of bounded range, as the exponential mechanism is, a selection costs no more than a
+measurement of half its epsilon (Cesar and Rogers 2021): it has 2 epsilon0.  The noisy maximum is not of bounded range.
+The whole of (epsilon, delta) is charged before anything is drawn; nothing is given back when a construction ends early.
 
 Checked in tests/unit/algorithms/release/test_curators.py.
 """
@@ -25,12 +27,12 @@ from typing import Protocol
 
 import numpy as np
 
-from localdp.accounting.accountant import Delta, Method, largest_epsilon_each
+from localdp.accounting.accountant import Delta, Method, largest_epsilon_each, largest_unit
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.events import exact_delta
+from localdp.accounting.events import PrivacyEvent, exact_delta
 from localdp.accounting.ledger import Ledger, MemoryLedger
-from localdp.algorithms.release.distinguishers import Distinguisher
+from localdp.algorithms.release.distinguishers import Distinguisher, is_of_bounded_range
 from localdp.algorithms.release.synthetic import rows_of
 from localdp.algorithms.release.universe import Universe
 from localdp.domains import Records, Schema
@@ -42,6 +44,9 @@ from localdp.oracles.plans import Plan
 from localdp.queries.scores import Furthest, WeightRows
 from localdp.queries.vector_query import VectorQuery
 from localdp.randomness.source import Floats, Integers, RandomSource
+
+_FAVOUR = 2  # how many times the epsilon of a measurement a selection of bounded range has: then both have the same rho
+_CONCENTRATED = (Method.BASIC, Method.CONCENTRATED, Method.RENYI)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,7 @@ class IterationBudget:
     epsilon: Epsilon  # in total per person, in nats, replace-one neighbours
     rounds: int
     delta: Fraction = Fraction(0)
+    bounded_range: bool = False  # of what selects
 
     def __post_init__(self) -> None:
         Epsilon.requested(self.epsilon)
@@ -75,12 +81,27 @@ class IterationBudget:
 
     @property
     def each(self) -> Epsilon:
-        """Epsilon0: that of one selection, and of one measurement."""
+        """Epsilon0: that of one measurement, and of one selection, unless it is of bounded range."""
         uses = 2 * self.rounds
         if not self.delta:
             return Epsilon.requested(self.epsilon.divided_by(uses))
+        if self._favoured:
+            return Epsilon.requested(largest_unit(self.epsilon, self._events, self.delta, _CONCENTRATED))
         vouching = (Method.BASIC, Method.ADVANCED, Method.OPTIMAL)
         return Epsilon.requested(largest_epsilon_each(self.epsilon, uses, self.delta, vouching))
+
+    @property
+    def selecting(self) -> Epsilon:
+        """That of one selection."""
+        return self.each * (_FAVOUR if self._favoured else 1)
+
+    @property
+    def _favoured(self) -> bool:
+        return bool(self.bounded_range and self.delta)
+
+    def _events(self, each: Epsilon) -> list[PrivacyEvent]:
+        selections = PrivacyEvent(each * _FAVOUR, self.rounds, bounded_range=True)
+        return [selections, PrivacyEvent(each, self.rounds)]
 
     @property
     def each_by_the_book(self) -> float:
@@ -135,10 +156,11 @@ class SelectingCurator:
         """Charge for a whole construction about these queries; without a distinguisher, the curator's own selects."""
         if budget.epsilon > self.epsilon or budget.delta > self.delta:
             raise InvalidParameter("a construction spends no more than it is charged for")
-        inside = _Distinguishing(
-            self._records, budget.each, self._source, budget=budget.each * (2 * budget.rounds)
-        )
-        inside.distinguisher = distinguisher
+        if budget.bounded_range and not is_of_bounded_range(distinguisher):
+            raise InvalidParameter("this budget is for a distinguisher of bounded range")
+        each = budget.each
+        inside = _Distinguishing(self._records, each, self._source, budget=each * (2 * budget.rounds))
+        inside.distinguisher, inside.selecting = distinguisher, budget.selecting
         side = SelectingSide(inside, universe, queries)
         number, cells = b"%d" % self._constructions, universe.query()
         request = digest(b"construction", number, cells.encode(), *(query.encode() for query in queries))
@@ -154,11 +176,12 @@ class _Distinguishing(CuratorOracle):
     """A curator that selects with the distinguisher that an algorithm names."""
 
     distinguisher: Distinguisher | None = None
+    selecting: Epsilon  # what a selection of the distinguisher may cost
 
     def _chosen(self, scores: Integers, sensitivity: int) -> int:
         if self.distinguisher is None:
             return super()._chosen(scores, sensitivity)
-        return self.distinguisher.choose(scores, sensitivity, self._epsilon, self._curator.source)
+        return self.distinguisher.choose(scores, sensitivity, self.selecting, self._curator.source)
 
 
 class SelectingSide:

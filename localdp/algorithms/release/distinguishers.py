@@ -8,9 +8,12 @@ score(i) / (2 sensitivity)).  It is drawn from integer weights.  Let g(i) be how
 eps' = epsilon (1 - 2**-16), and W(g) = floor(2**b exp(-eps' min(g, G) / (2 sensitivity))), where G is the largest gap
 at which weights are still above 2**19 / epsilon, and b as large as 64-bit totals allow.
 
-Claim.  It is epsilon-private.  Without the floor, the law is that of the scores max(score(i), best - G), which move by
-at most the sensitivity as well, at eps'.  The floor changes a weight by a factor between 1 - eta and 1, with eta <=
-epsilon 2**-18, so a ratio of probabilities by at most (1 - eta)**-2 <= exp(4 eta) <= exp(epsilon 2**-16).
+Claim.  It is epsilon-private, and of bounded range (`accounting/events.py`): for any two neighbours, the logarithms of the
+ratios of all candidates' probabilities lie in an interval of length epsilon, so it is epsilon**2 / 8 zCDP.  Without the
+floor, the law is that of the scores max(score(i), best - G), which move by at most the sensitivity as well, at eps'; a
+score moves a weight by at most exp(eps' / 2) either way, and the sum of weights moves all ratios alike.  The floor changes
+a weight by a factor between 1 - eta and 1, with eta <= epsilon 2**-18, so a ratio of probabilities by at most
+(1 - eta)**-2 <= exp(4 eta) <= exp(epsilon 2**-16).
 **Deviation**: candidates that are more than G below the best are chosen as often as if they were at G: for 1,000
 candidates at epsilon = 0.01 with a probability of less than 1e-5 altogether.
 
@@ -25,7 +28,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -44,7 +47,10 @@ _DIGIT_BITS = 8
 
 
 class Distinguisher(Protocol):
-    """Chooses a candidate whose score is nearly the largest."""
+    """Chooses a candidate whose score is nearly the largest.
+
+    One that says `bounded_range = True` promises that as well (`is_of_bounded_range`), and is charged less for it.
+    """
 
     def choose(self, scores: Integers, sensitivity: int, epsilon: Epsilon, source: RandomSource) -> int:
         """The number of a candidate; epsilon-private if one record moves no score by more than the sensitivity."""
@@ -58,6 +64,8 @@ class Distinguisher(Protocol):
 @dataclass(frozen=True, slots=True)
 class ExponentialMechanism:
     """The exponential mechanism, from integer weights."""
+
+    bounded_range: ClassVar[bool] = True
 
     def law(self, scores: Integers, sensitivity: int, epsilon: Epsilon) -> IntegerLaw:
         """The law of the choice."""
@@ -84,6 +92,11 @@ class ExponentialMechanism:
     def error(self, candidates: int, sensitivity: int, epsilon: Epsilon, failure: float) -> float:
         """Theorem 5.5: 2 sensitivity ln(k / failure) / epsilon."""
         return 2 * sensitivity * math.log(candidates / failure) / float(epsilon)
+
+
+def is_of_bounded_range(distinguisher: Distinguisher | None) -> bool:
+    """Whether it says so; the noisy maximum, which is chosen with where none is named, is not."""
+    return bool(getattr(distinguisher, "bounded_range", False))
 
 
 def _power(rate: Fraction, gap: int) -> int:

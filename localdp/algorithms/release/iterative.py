@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Self
 
 import numpy as np
@@ -37,7 +38,7 @@ from localdp.algorithms.release.curators import (
     SelectingSide,
     Side,
 )
-from localdp.algorithms.release.distinguishers import Distinguisher
+from localdp.algorithms.release.distinguishers import Distinguisher, is_of_bounded_range
 from localdp.algorithms.release.synthetic import Distribution, rows_of
 from localdp.algorithms.release.universe import Universe
 from localdp.algorithms.release.updates import DatabaseUpdate, Guess, MultiplicativeWeights
@@ -45,7 +46,8 @@ from localdp.algorithms.scikit_learn import Nature
 from localdp.domains import Records, Schema
 from localdp.errors import InvalidParameter
 from localdp.mechanisms.noisy_maximum import NoisyMaximum
-from localdp.oracles.definition import Cost, StatisticalQueryOracle
+from localdp.oracles.account import Cost
+from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.models import ModelName
 from localdp.oracles.plans import Plan, PlannedQuery, Resizing
@@ -229,7 +231,7 @@ class IterativeConstruction(Learner):
         """Construct with a curator's private selection in place of an oracle's answers."""
         self._rounds()
         universe, rows = self._table(curator.schema)
-        budget = IterationBudget(curator.epsilon, self._most(rows), curator.delta)
+        budget = self._budget(curator.epsilon, curator.delta, rows)
         plan = self._curator_plan(curator.people, budget, len(rows))
         self.plan_ = replace(plan, resizing=self._resizing(curator, rows))
         self._require_signal(self.alpha, 8 * self.plan_.rows[0].standard_error, "an alpha")
@@ -268,21 +270,23 @@ class IterativeConstruction(Learner):
 
         def planned(people: int, times: float) -> Plan:
             epsilon = Epsilon.requested(f"{times * float(curator.epsilon):.9f}")
-            return self._curator_plan(
-                people, IterationBudget(epsilon, self._most(rows), curator.delta), len(rows)
-            )
+            return self._curator_plan(people, self._budget(epsilon, curator.delta, rows), len(rows))
 
         return Resizing(curator.epsilon, planned)
+
+    def _budget(self, epsilon: Epsilon, delta: Fraction, rows: Floats) -> IterationBudget:
+        bounded = is_of_bounded_range(self.distinguisher)
+        return IterationBudget(epsilon, self._most(rows), delta, bounded)
 
     def _curator_plan(self, people: int, budget: IterationBudget, candidates: int) -> Plan:
         """What Theorem 5.4 has for the errors of a selection and a measurement, in all rounds at once."""
         failure, each = self.failure / (2 * budget.rounds), budget.each
         missed, named = NoisyMaximum.within(each, 1).shortfall(candidates, failure), "NoisyMaximum"
         if self.distinguisher is not None:
-            missed = self.distinguisher.error(candidates, 1, each, failure)
+            missed = self.distinguisher.error(candidates, 1, budget.selecting, failure)
             named = type(self.distinguisher).__name__
         measured = math.log(1 / failure) / float(each)
-        how = f"{named} and noise at epsilon {each} each, {budget.rounds} times"
+        how = f"{named} at epsilon {budget.selecting} and noise at {each}, {budget.rounds} times"
         error = max(missed, measured) / people
         row = PlannedQuery("the furthest query", 1, how, people, error, certain=True)
         return Plan("curator", (row,), people, budget.epsilon)

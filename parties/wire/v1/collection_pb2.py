@@ -14,7 +14,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n parties/wire/v1/collection.proto\x12\x0fparties.wire.v1\"\xaa\x03\n\nCollection\x12\x15\n\rcollection_id\x18\x01 \x01(\x0c\x12\x16\n\nresolution\x18\x03 \x01(\rB\x02\x18\x01\x12\x18\n\x10\x65psilon_nanonats\x18\x04 \x01(\x04\x12.\n\nnoise_plan\x18\x05 \x01(\x0e\x32\x1a.parties.wire.v1.NoisePlan\x12\x0f\n\x07servers\x18\x06 \x03(\t\x12-\n\x07parties\x18\x07 \x03(\x0b\x32\x1c.parties.wire.v1.Contributor\x12\x15\n\rminimum_batch\x18\x08 \x01(\x04\x12+\n\x08\x65ncoding\x18\t \x01(\x0b\x32\x19.parties.wire.v1.Encoding\x12#\n\x04tier\x18\n \x01(\x0e\x32\x15.parties.wire.v1.Tier\x12\x0c\n\x04keys\x18\x0b \x03(\x0c\x12\x11\n\ttolerated\x18\x0c \x01(\r\x12\x11\n\twitnesses\x18\r \x03(\x0c\x12\x12\n\ncommitment\x18\x0e \x01(\x0c\x12\x0c\n\x04\x65nds\x18\x0f \x01(\x04\x12\x0f\n\x07relayed\x18\x10 \x01(\x08\x12\r\n\x05query\x18\x11 \x01(\tJ\x04\x08\x02\x10\x03\"{\n\x08\x45ncoding\x12+\n\x04kind\x18\x01 \x01(\x0e\x32\x1d.parties.wire.v1.EncodingKind\x12\x0e\n\x06length\x18\x02 \x01(\r\x12\r\n\x05\x62ound\x18\x03 \x01(\x04\x12\x13\n\x0bsensitivity\x18\x04 \x01(\x04\x12\x0e\n\x06weight\x18\x05 \x01(\r\"+\n\x0b\x43ontributor\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06people\x18\x02 \x01(\x04*\xb0\x01\n\x0c\x45ncodingKind\x12\x1d\n\x19\x45NCODING_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13\x45NCODING_KIND_COUNT\x10\x01\x12\x15\n\x11\x45NCODING_KIND_SUM\x10\x02\x12\x1b\n\x17\x45NCODING_KIND_HISTOGRAM\x10\x03\x12\x1a\n\x16\x45NCODING_KIND_MULTIHOT\x10\x04\x12\x18\n\x14\x45NCODING_KIND_VECTOR\x10\x05*?\n\x04Tier\x12\x14\n\x10TIER_UNSPECIFIED\x10\x00\x12\x0e\n\nTIER_PRIO3\x10\x01\x12\x11\n\rTIER_ADDITIVE\x10\x02*q\n\tNoisePlan\x12\x1a\n\x16NOISE_PLAN_UNSPECIFIED\x10\x00\x12\x1a\n\x16NOISE_PLAN_EACH_SERVER\x10\x01\x12\x16\n\x12NOISE_PLAN_DIVIDED\x10\x02\x12\x14\n\x10NOISE_PLAN_JOINT\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n parties/wire/v1/collection.proto\x12\x0fparties.wire.v1\"\xe9\x03\n\nCollection\x12\x15\n\rcollection_id\x18\x01 \x01(\x0c\x12\x16\n\nresolution\x18\x03 \x01(\rB\x02\x18\x01\x12\x18\n\x10\x65psilon_nanonats\x18\x04 \x01(\x04\x12.\n\nnoise_plan\x18\x05 \x01(\x0e\x32\x1a.parties.wire.v1.NoisePlan\x12\x0f\n\x07servers\x18\x06 \x03(\t\x12-\n\x07parties\x18\x07 \x03(\x0b\x32\x1c.parties.wire.v1.Contributor\x12\x15\n\rminimum_batch\x18\x08 \x01(\x04\x12+\n\x08\x65ncoding\x18\t \x01(\x0b\x32\x19.parties.wire.v1.Encoding\x12#\n\x04tier\x18\n \x01(\x0e\x32\x15.parties.wire.v1.Tier\x12\x0c\n\x04keys\x18\x0b \x03(\x0c\x12\x11\n\ttolerated\x18\x0c \x01(\r\x12\x11\n\twitnesses\x18\r \x03(\x0c\x12\x12\n\ncommitment\x18\x0e \x01(\x0c\x12\x0c\n\x04\x65nds\x18\x0f \x01(\x04\x12\x0f\n\x07relayed\x18\x10 \x01(\x08\x12\r\n\x05query\x18\x11 \x01(\t\x12-\n\tselection\x18\x12 \x01(\x0b\x32\x1a.parties.wire.v1.Selection\x12\x0e\n\x06\x62locks\x18\x13 \x01(\tJ\x04\x08\x02\x10\x03\"\xc6\x01\n\tSelection\x12-\n\x04rule\x18\x01 \x01(\x0e\x32\x1f.parties.wire.v1.Selection.Rule\x12\x12\n\ncandidates\x18\x02 \x01(\r\x12\x0f\n\x07offsets\x18\x03 \x03(\x12\x12\x0f\n\x07weights\x18\x04 \x01(\x0c\"T\n\x04Rule\x12\x14\n\x10RULE_UNSPECIFIED\x10\x00\x12\x10\n\x0cRULE_LARGEST\x10\x01\x12\x11\n\rRULE_FURTHEST\x10\x02\x12\x11\n\rRULE_QUANTILE\x10\x03\"{\n\x08\x45ncoding\x12+\n\x04kind\x18\x01 \x01(\x0e\x32\x1d.parties.wire.v1.EncodingKind\x12\x0e\n\x06length\x18\x02 \x01(\r\x12\r\n\x05\x62ound\x18\x03 \x01(\x04\x12\x13\n\x0bsensitivity\x18\x04 \x01(\x04\x12\x0e\n\x06weight\x18\x05 \x01(\r\"+\n\x0b\x43ontributor\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06people\x18\x02 \x01(\x04*\xb0\x01\n\x0c\x45ncodingKind\x12\x1d\n\x19\x45NCODING_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13\x45NCODING_KIND_COUNT\x10\x01\x12\x15\n\x11\x45NCODING_KIND_SUM\x10\x02\x12\x1b\n\x17\x45NCODING_KIND_HISTOGRAM\x10\x03\x12\x1a\n\x16\x45NCODING_KIND_MULTIHOT\x10\x04\x12\x18\n\x14\x45NCODING_KIND_VECTOR\x10\x05*?\n\x04Tier\x12\x14\n\x10TIER_UNSPECIFIED\x10\x00\x12\x0e\n\nTIER_PRIO3\x10\x01\x12\x11\n\rTIER_ADDITIVE\x10\x02*\x88\x01\n\tNoisePlan\x12\x1a\n\x16NOISE_PLAN_UNSPECIFIED\x10\x00\x12\x1a\n\x16NOISE_PLAN_EACH_SERVER\x10\x01\x12\x16\n\x12NOISE_PLAN_DIVIDED\x10\x02\x12\x14\n\x10NOISE_PLAN_JOINT\x10\x03\x12\x15\n\x11NOISE_PLAN_PROVED\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -23,16 +23,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_COLLECTION'].fields_by_name['resolution']._loaded_options = None
   _globals['_COLLECTION'].fields_by_name['resolution']._serialized_options = b'\030\001'
-  _globals['_ENCODINGKIND']._serialized_start=653
-  _globals['_ENCODINGKIND']._serialized_end=829
-  _globals['_TIER']._serialized_start=831
-  _globals['_TIER']._serialized_end=894
-  _globals['_NOISEPLAN']._serialized_start=896
-  _globals['_NOISEPLAN']._serialized_end=1009
+  _globals['_ENCODINGKIND']._serialized_start=917
+  _globals['_ENCODINGKIND']._serialized_end=1093
+  _globals['_TIER']._serialized_start=1095
+  _globals['_TIER']._serialized_end=1158
+  _globals['_NOISEPLAN']._serialized_start=1161
+  _globals['_NOISEPLAN']._serialized_end=1297
   _globals['_COLLECTION']._serialized_start=54
-  _globals['_COLLECTION']._serialized_end=480
-  _globals['_ENCODING']._serialized_start=482
-  _globals['_ENCODING']._serialized_end=605
-  _globals['_CONTRIBUTOR']._serialized_start=607
-  _globals['_CONTRIBUTOR']._serialized_end=650
+  _globals['_COLLECTION']._serialized_end=543
+  _globals['_SELECTION']._serialized_start=546
+  _globals['_SELECTION']._serialized_end=744
+  _globals['_SELECTION_RULE']._serialized_start=660
+  _globals['_SELECTION_RULE']._serialized_end=744
+  _globals['_ENCODING']._serialized_start=746
+  _globals['_ENCODING']._serialized_end=869
+  _globals['_CONTRIBUTOR']._serialized_start=871
+  _globals['_CONTRIBUTOR']._serialized_end=914
 # @@protoc_insertion_point(module_scope)

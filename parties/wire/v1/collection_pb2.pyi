@@ -27,6 +27,7 @@ class NoisePlan(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     NOISE_PLAN_EACH_SERVER: _ClassVar[NoisePlan]
     NOISE_PLAN_DIVIDED: _ClassVar[NoisePlan]
     NOISE_PLAN_JOINT: _ClassVar[NoisePlan]
+    NOISE_PLAN_PROVED: _ClassVar[NoisePlan]
 ENCODING_KIND_UNSPECIFIED: EncodingKind
 ENCODING_KIND_COUNT: EncodingKind
 ENCODING_KIND_SUM: EncodingKind
@@ -40,9 +41,10 @@ NOISE_PLAN_UNSPECIFIED: NoisePlan
 NOISE_PLAN_EACH_SERVER: NoisePlan
 NOISE_PLAN_DIVIDED: NoisePlan
 NOISE_PLAN_JOINT: NoisePlan
+NOISE_PLAN_PROVED: NoisePlan
 
 class Collection(_message.Message):
-    __slots__ = ("collection_id", "resolution", "epsilon_nanonats", "noise_plan", "servers", "parties", "minimum_batch", "encoding", "tier", "keys", "tolerated", "witnesses", "commitment", "ends", "relayed", "query")
+    __slots__ = ("collection_id", "resolution", "epsilon_nanonats", "noise_plan", "servers", "parties", "minimum_batch", "encoding", "tier", "keys", "tolerated", "witnesses", "commitment", "ends", "relayed", "query", "selection", "blocks")
     COLLECTION_ID_FIELD_NUMBER: _ClassVar[int]
     RESOLUTION_FIELD_NUMBER: _ClassVar[int]
     EPSILON_NANONATS_FIELD_NUMBER: _ClassVar[int]
@@ -59,6 +61,8 @@ class Collection(_message.Message):
     ENDS_FIELD_NUMBER: _ClassVar[int]
     RELAYED_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
+    SELECTION_FIELD_NUMBER: _ClassVar[int]
+    BLOCKS_FIELD_NUMBER: _ClassVar[int]
     collection_id: bytes
     resolution: int
     epsilon_nanonats: int
@@ -75,7 +79,31 @@ class Collection(_message.Message):
     ends: int
     relayed: bool
     query: str
-    def __init__(self, collection_id: _Optional[bytes] = ..., resolution: _Optional[int] = ..., epsilon_nanonats: _Optional[int] = ..., noise_plan: _Optional[_Union[NoisePlan, str]] = ..., servers: _Optional[_Iterable[str]] = ..., parties: _Optional[_Iterable[_Union[Contributor, _Mapping]]] = ..., minimum_batch: _Optional[int] = ..., encoding: _Optional[_Union[Encoding, _Mapping]] = ..., tier: _Optional[_Union[Tier, str]] = ..., keys: _Optional[_Iterable[bytes]] = ..., tolerated: _Optional[int] = ..., witnesses: _Optional[_Iterable[bytes]] = ..., commitment: _Optional[bytes] = ..., ends: _Optional[int] = ..., relayed: bool = ..., query: _Optional[str] = ...) -> None: ...
+    selection: Selection
+    blocks: str
+    def __init__(self, collection_id: _Optional[bytes] = ..., resolution: _Optional[int] = ..., epsilon_nanonats: _Optional[int] = ..., noise_plan: _Optional[_Union[NoisePlan, str]] = ..., servers: _Optional[_Iterable[str]] = ..., parties: _Optional[_Iterable[_Union[Contributor, _Mapping]]] = ..., minimum_batch: _Optional[int] = ..., encoding: _Optional[_Union[Encoding, _Mapping]] = ..., tier: _Optional[_Union[Tier, str]] = ..., keys: _Optional[_Iterable[bytes]] = ..., tolerated: _Optional[int] = ..., witnesses: _Optional[_Iterable[bytes]] = ..., commitment: _Optional[bytes] = ..., ends: _Optional[int] = ..., relayed: bool = ..., query: _Optional[str] = ..., selection: _Optional[_Union[Selection, _Mapping]] = ..., blocks: _Optional[str] = ...) -> None: ...
+
+class Selection(_message.Message):
+    __slots__ = ("rule", "candidates", "offsets", "weights")
+    class Rule(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        RULE_UNSPECIFIED: _ClassVar[Selection.Rule]
+        RULE_LARGEST: _ClassVar[Selection.Rule]
+        RULE_FURTHEST: _ClassVar[Selection.Rule]
+        RULE_QUANTILE: _ClassVar[Selection.Rule]
+    RULE_UNSPECIFIED: Selection.Rule
+    RULE_LARGEST: Selection.Rule
+    RULE_FURTHEST: Selection.Rule
+    RULE_QUANTILE: Selection.Rule
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    CANDIDATES_FIELD_NUMBER: _ClassVar[int]
+    OFFSETS_FIELD_NUMBER: _ClassVar[int]
+    WEIGHTS_FIELD_NUMBER: _ClassVar[int]
+    rule: Selection.Rule
+    candidates: int
+    offsets: _containers.RepeatedScalarFieldContainer[int]
+    weights: bytes
+    def __init__(self, rule: _Optional[_Union[Selection.Rule, str]] = ..., candidates: _Optional[int] = ..., offsets: _Optional[_Iterable[int]] = ..., weights: _Optional[bytes] = ...) -> None: ...
 
 class Encoding(_message.Message):
     __slots__ = ("kind", "length", "bound", "sensitivity", "weight")

@@ -1,5 +1,6 @@
 from parties.wire.v1 import cohort_pb2 as _cohort_pb2
 from parties.wire.v1 import collection_pb2 as _collection_pb2
+from parties.wire.v1 import flooding_pb2 as _flooding_pb2
 from parties.wire.v1 import randomizer_pb2 as _randomizer_pb2
 from parties.wire.v1 import schema_pb2 as _schema_pb2
 from parties.wire.v1 import share_server_pb2 as _share_server_pb2
@@ -91,14 +92,16 @@ class ContributeSealedResponse(_message.Message):
     def __init__(self, server: _Optional[int] = ..., upload: _Optional[_Union[_share_server_pb2.UploadSealedRequest, _Mapping]] = ...) -> None: ...
 
 class QuoteRequest(_message.Message):
-    __slots__ = ("randomize", "contribute", "contribute_sealed")
+    __slots__ = ("randomize", "contribute", "contribute_sealed", "flood")
     RANDOMIZE_FIELD_NUMBER: _ClassVar[int]
     CONTRIBUTE_FIELD_NUMBER: _ClassVar[int]
     CONTRIBUTE_SEALED_FIELD_NUMBER: _ClassVar[int]
+    FLOOD_FIELD_NUMBER: _ClassVar[int]
     randomize: RandomizeRequest
     contribute: ContributeRequest
     contribute_sealed: ContributeSealedRequest
-    def __init__(self, randomize: _Optional[_Union[RandomizeRequest, _Mapping]] = ..., contribute: _Optional[_Union[ContributeRequest, _Mapping]] = ..., contribute_sealed: _Optional[_Union[ContributeSealedRequest, _Mapping]] = ...) -> None: ...
+    flood: _flooding_pb2.FloodRequest
+    def __init__(self, randomize: _Optional[_Union[RandomizeRequest, _Mapping]] = ..., contribute: _Optional[_Union[ContributeRequest, _Mapping]] = ..., contribute_sealed: _Optional[_Union[ContributeSealedRequest, _Mapping]] = ..., flood: _Optional[_Union[_flooding_pb2.FloodRequest, _Mapping]] = ...) -> None: ...
 
 class QuoteResponse(_message.Message):
     __slots__ = ("epsilon_nanonats", "work_nanoseconds", "answer_nanoseconds")

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from parties.wire.v1 import flooding_pb2 as parties_dot_wire_dot_v1_dot_flooding__pb2
 from parties.wire.v1 import oracle_pb2 as parties_dot_wire_dot_v1_dot_oracle__pb2
 
 GRPC_GENERATED_VERSION = '1.64.3'
@@ -73,6 +74,11 @@ class LocalRandomizerOracleServiceStub(object):
                 request_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedRequest.SerializeToString,
                 response_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedResponse.FromString,
                 _registered_method=True)
+        self.Flood = channel.unary_stream(
+                '/parties.wire.v1.LocalRandomizerOracleService/Flood',
+                request_serializer=parties_dot_wire_dot_v1_dot_flooding__pb2.FloodRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_flooding__pb2.FloodResponse.FromString,
+                _registered_method=True)
         self.Quote = channel.unary_unary(
                 '/parties.wire.v1.LocalRandomizerOracleService/Quote',
                 request_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.QuoteRequest.SerializeToString,
@@ -132,6 +138,15 @@ class LocalRandomizerOracleServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Flood(self, request, context):
+        """Messages of a flooded round, sealed to the analyst, for a shuffler that mixes them. They hide nobody from a shuffler that
+        tells who sent them, so a party answers only if its owner accepts that, and only the shuffler that the owner named. The
+        party works out anew whether the noise is enough for what the round promises.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Quote(self, request, context):
         """Whether one of the calls above would be answered now. Charges nothing, draws nothing and leaves no trace in the ledger; what
         would be refused is refused here, with the same error. It holds for that moment: others may spend the budget in between. A
@@ -176,6 +191,11 @@ def add_LocalRandomizerOracleServiceServicer_to_server(servicer, server):
                     servicer.ContributeSealed,
                     request_deserializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedRequest.FromString,
                     response_serializer=parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedResponse.SerializeToString,
+            ),
+            'Flood': grpc.unary_stream_rpc_method_handler(
+                    servicer.Flood,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_flooding__pb2.FloodRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_flooding__pb2.FloodResponse.SerializeToString,
             ),
             'Quote': grpc.unary_unary_rpc_method_handler(
                     servicer.Quote,
@@ -310,6 +330,33 @@ class LocalRandomizerOracleService(object):
             '/parties.wire.v1.LocalRandomizerOracleService/ContributeSealed',
             parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedRequest.SerializeToString,
             parties_dot_wire_dot_v1_dot_oracle__pb2.ContributeSealedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Flood(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/parties.wire.v1.LocalRandomizerOracleService/Flood',
+            parties_dot_wire_dot_v1_dot_flooding__pb2.FloodRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_flooding__pb2.FloodResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -14,7 +14,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cparties/wire/v1/schema.proto\x12\x0fparties.wire.v1\"8\n\x06Schema\x12.\n\x07\x63olumns\x18\x01 \x03(\x0b\x32\x1d.parties.wire.v1.SchemaColumn\"\xe6\x01\n\x0cSchemaColumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12)\n\x03\x62it\x18\x02 \x01(\x0b\x32\x1a.parties.wire.v1.BitDomainH\x00\x12\x33\n\x08\x63\x61tegory\x18\x03 \x01(\x0b\x32\x1f.parties.wire.v1.CategoryDomainH\x00\x12\x31\n\x07integer\x18\x04 \x01(\x0b\x32\x1e.parties.wire.v1.IntegerDomainH\x00\x12+\n\x04real\x18\x05 \x01(\x0b\x32\x1b.parties.wire.v1.RealDomainH\x00\x42\x08\n\x06\x64omain\"\x0b\n\tBitDomain\" \n\x0e\x43\x61tegoryDomain\x12\x0e\n\x06labels\x18\x01 \x03(\t\"*\n\rIntegerDomain\x12\x0b\n\x03low\x18\x01 \x01(\x12\x12\x0c\n\x04high\x18\x02 \x01(\x12\"\'\n\nRealDomain\x12\x0b\n\x03low\x18\x01 \x01(\x01\x12\x0c\n\x04high\x18\x02 \x01(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cparties/wire/v1/schema.proto\x12\x0fparties.wire.v1\"8\n\x06Schema\x12.\n\x07\x63olumns\x18\x01 \x03(\x0b\x32\x1d.parties.wire.v1.SchemaColumn\"\x93\x02\n\x0cSchemaColumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12)\n\x03\x62it\x18\x02 \x01(\x0b\x32\x1a.parties.wire.v1.BitDomainH\x00\x12\x33\n\x08\x63\x61tegory\x18\x03 \x01(\x0b\x32\x1f.parties.wire.v1.CategoryDomainH\x00\x12\x31\n\x07integer\x18\x04 \x01(\x0b\x32\x1e.parties.wire.v1.IntegerDomainH\x00\x12+\n\x04real\x18\x05 \x01(\x0b\x32\x1b.parties.wire.v1.RealDomainH\x00\x12+\n\x04rows\x18\x06 \x01(\x0b\x32\x1b.parties.wire.v1.RowsDomainH\x00\x42\x08\n\x06\x64omain\"\x0b\n\tBitDomain\" \n\x0e\x43\x61tegoryDomain\x12\x0e\n\x06labels\x18\x01 \x03(\t\"*\n\rIntegerDomain\x12\x0b\n\x03low\x18\x01 \x01(\x12\x12\x0c\n\x04high\x18\x02 \x01(\x12\"\'\n\nRealDomain\x12\x0b\n\x03low\x18\x01 \x01(\x01\x12\x0c\n\x04high\x18\x02 \x01(\x01\"E\n\nRowsDomain\x12\x0c\n\x04most\x18\x01 \x01(\r\x12)\n\x02of\x18\x02 \x01(\x0b\x32\x1d.parties.wire.v1.SchemaColumnb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -24,13 +24,15 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SCHEMA']._serialized_start=49
   _globals['_SCHEMA']._serialized_end=105
   _globals['_SCHEMACOLUMN']._serialized_start=108
-  _globals['_SCHEMACOLUMN']._serialized_end=338
-  _globals['_BITDOMAIN']._serialized_start=340
-  _globals['_BITDOMAIN']._serialized_end=351
-  _globals['_CATEGORYDOMAIN']._serialized_start=353
-  _globals['_CATEGORYDOMAIN']._serialized_end=385
-  _globals['_INTEGERDOMAIN']._serialized_start=387
-  _globals['_INTEGERDOMAIN']._serialized_end=429
-  _globals['_REALDOMAIN']._serialized_start=431
-  _globals['_REALDOMAIN']._serialized_end=470
+  _globals['_SCHEMACOLUMN']._serialized_end=383
+  _globals['_BITDOMAIN']._serialized_start=385
+  _globals['_BITDOMAIN']._serialized_end=396
+  _globals['_CATEGORYDOMAIN']._serialized_start=398
+  _globals['_CATEGORYDOMAIN']._serialized_end=430
+  _globals['_INTEGERDOMAIN']._serialized_start=432
+  _globals['_INTEGERDOMAIN']._serialized_end=474
+  _globals['_REALDOMAIN']._serialized_start=476
+  _globals['_REALDOMAIN']._serialized_end=515
+  _globals['_ROWSDOMAIN']._serialized_start=517
+  _globals['_ROWSDOMAIN']._serialized_end=586
 # @@protoc_insertion_point(module_scope)

@@ -12,18 +12,20 @@ class Schema(_message.Message):
     def __init__(self, columns: _Optional[_Iterable[_Union[SchemaColumn, _Mapping]]] = ...) -> None: ...
 
 class SchemaColumn(_message.Message):
-    __slots__ = ("name", "bit", "category", "integer", "real")
+    __slots__ = ("name", "bit", "category", "integer", "real", "rows")
     NAME_FIELD_NUMBER: _ClassVar[int]
     BIT_FIELD_NUMBER: _ClassVar[int]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
     INTEGER_FIELD_NUMBER: _ClassVar[int]
     REAL_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
     name: str
     bit: BitDomain
     category: CategoryDomain
     integer: IntegerDomain
     real: RealDomain
-    def __init__(self, name: _Optional[str] = ..., bit: _Optional[_Union[BitDomain, _Mapping]] = ..., category: _Optional[_Union[CategoryDomain, _Mapping]] = ..., integer: _Optional[_Union[IntegerDomain, _Mapping]] = ..., real: _Optional[_Union[RealDomain, _Mapping]] = ...) -> None: ...
+    rows: RowsDomain
+    def __init__(self, name: _Optional[str] = ..., bit: _Optional[_Union[BitDomain, _Mapping]] = ..., category: _Optional[_Union[CategoryDomain, _Mapping]] = ..., integer: _Optional[_Union[IntegerDomain, _Mapping]] = ..., real: _Optional[_Union[RealDomain, _Mapping]] = ..., rows: _Optional[_Union[RowsDomain, _Mapping]] = ...) -> None: ...
 
 class BitDomain(_message.Message):
     __slots__ = ()
@@ -50,3 +52,11 @@ class RealDomain(_message.Message):
     low: float
     high: float
     def __init__(self, low: _Optional[float] = ..., high: _Optional[float] = ...) -> None: ...
+
+class RowsDomain(_message.Message):
+    __slots__ = ("most", "of")
+    MOST_FIELD_NUMBER: _ClassVar[int]
+    OF_FIELD_NUMBER: _ClassVar[int]
+    most: int
+    of: SchemaColumn
+    def __init__(self, most: _Optional[int] = ..., of: _Optional[_Union[SchemaColumn, _Mapping]] = ...) -> None: ...

@@ -184,20 +184,22 @@ class GetHoldingRequest(_message.Message):
     def __init__(self, collection: _Optional[bytes] = ...) -> None: ...
 
 class GetHoldingResponse(_message.Message):
-    __slots__ = ("reports", "accepted", "jobs", "sealed", "signature", "attempt")
+    __slots__ = ("reports", "accepted", "jobs", "sealed", "signature", "attempt", "round")
     REPORTS_FIELD_NUMBER: _ClassVar[int]
     ACCEPTED_FIELD_NUMBER: _ClassVar[int]
     JOBS_FIELD_NUMBER: _ClassVar[int]
     SEALED_FIELD_NUMBER: _ClassVar[int]
     SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    ROUND_FIELD_NUMBER: _ClassVar[int]
     reports: int
     accepted: bytes
     jobs: int
     sealed: bool
     signature: bytes
     attempt: bytes
-    def __init__(self, reports: _Optional[int] = ..., accepted: _Optional[bytes] = ..., jobs: _Optional[int] = ..., sealed: bool = ..., signature: _Optional[bytes] = ..., attempt: _Optional[bytes] = ...) -> None: ...
+    round: int
+    def __init__(self, reports: _Optional[int] = ..., accepted: _Optional[bytes] = ..., jobs: _Optional[int] = ..., sealed: bool = ..., signature: _Optional[bytes] = ..., attempt: _Optional[bytes] = ..., round: _Optional[int] = ...) -> None: ...
 
 class ReleaseRequest(_message.Message):
     __slots__ = ("collection", "accepted", "signatures", "addresses")
@@ -211,15 +213,39 @@ class ReleaseRequest(_message.Message):
     addresses: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, collection: _Optional[bytes] = ..., accepted: _Optional[bytes] = ..., signatures: _Optional[_Iterable[bytes]] = ..., addresses: _Optional[_Iterable[str]] = ...) -> None: ...
 
+class ProveNoiseRequest(_message.Message):
+    __slots__ = ("collection", "accepted", "signatures", "step", "messages")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    ACCEPTED_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURES_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    collection: bytes
+    accepted: bytes
+    signatures: _containers.RepeatedScalarFieldContainer[bytes]
+    step: int
+    messages: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, collection: _Optional[bytes] = ..., accepted: _Optional[bytes] = ..., signatures: _Optional[_Iterable[bytes]] = ..., step: _Optional[int] = ..., messages: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class ProveNoiseResponse(_message.Message):
+    __slots__ = ("message",)
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    message: bytes
+    def __init__(self, message: _Optional[bytes] = ...) -> None: ...
+
 class ReleaseResponse(_message.Message):
-    __slots__ = ("noisy_sum", "noisy_sums", "attempt")
+    __slots__ = ("noisy_sum", "noisy_sums", "attempt", "rounds", "octets")
     NOISY_SUM_FIELD_NUMBER: _ClassVar[int]
     NOISY_SUMS_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    ROUNDS_FIELD_NUMBER: _ClassVar[int]
+    OCTETS_FIELD_NUMBER: _ClassVar[int]
     noisy_sum: int
     noisy_sums: bytes
     attempt: bytes
-    def __init__(self, noisy_sum: _Optional[int] = ..., noisy_sums: _Optional[bytes] = ..., attempt: _Optional[bytes] = ...) -> None: ...
+    rounds: int
+    octets: int
+    def __init__(self, noisy_sum: _Optional[int] = ..., noisy_sums: _Optional[bytes] = ..., attempt: _Optional[bytes] = ..., rounds: _Optional[int] = ..., octets: _Optional[int] = ...) -> None: ...
 
 class ComputeRequest(_message.Message):
     __slots__ = ("collection", "server", "round", "payload", "more")

@@ -114,6 +114,11 @@ class ShareServerServiceStub(object):
                 request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ComputeRequest.SerializeToString,
                 response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ComputeResponse.FromString,
                 _registered_method=True)
+        self.ProveNoise = channel.unary_unary(
+                '/parties.wire.v1.ShareServerService/ProveNoise',
+                request_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ProveNoiseRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ProveNoiseResponse.FromString,
+                _registered_method=True)
 
 
 class ShareServerServiceServicer(object):
@@ -214,7 +219,15 @@ class ShareServerServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Compute(self, request_iterator, context):
-        """Draw joint noise with another server, which has the lower number and calls: message for message, round by round.
+        """Draw joint noise, or select, with another server, which has the lower number and calls: message for message, round by round.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ProveNoise(self, request, context):
+        """Say the next of what proves this server's noise, before a release whose noise plan is that it is proved. The collector
+        carries what servers say, all of which is signed or was committed to.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -287,6 +300,11 @@ def add_ShareServerServiceServicer_to_server(servicer, server):
                     servicer.Compute,
                     request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ComputeRequest.FromString,
                     response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ComputeResponse.SerializeToString,
+            ),
+            'ProveNoise': grpc.unary_unary_rpc_method_handler(
+                    servicer.ProveNoise,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ProveNoiseRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_share__server__pb2.ProveNoiseResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -650,6 +668,33 @@ class ShareServerService(object):
             '/parties.wire.v1.ShareServerService/Compute',
             parties_dot_wire_dot_v1_dot_share__server__pb2.ComputeRequest.SerializeToString,
             parties_dot_wire_dot_v1_dot_share__server__pb2.ComputeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ProveNoise(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/parties.wire.v1.ShareServerService/ProveNoise',
+            parties_dot_wire_dot_v1_dot_share__server__pb2.ProveNoiseRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_share__server__pb2.ProveNoiseResponse.FromString,
             options,
             channel_credentials,
             insecure,

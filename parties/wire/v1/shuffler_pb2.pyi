@@ -1,8 +1,11 @@
+from parties.wire.v1 import cohort_pb2 as _cohort_pb2
+from parties.wire.v1 import flooding_pb2 as _flooding_pb2
 from parties.wire.v1 import oracle_pb2 as _oracle_pb2
 from parties.wire.v1 import schema_pb2 as _schema_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from typing import ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -45,3 +48,25 @@ class ShuffleResponse(_message.Message):
     reports: int
     packed: bytes
     def __init__(self, reports: _Optional[int] = ..., packed: _Optional[bytes] = ...) -> None: ...
+
+class ShuffleFloodedRequest(_message.Message):
+    __slots__ = ("question", "cohorts")
+    QUESTION_FIELD_NUMBER: _ClassVar[int]
+    COHORTS_FIELD_NUMBER: _ClassVar[int]
+    question: _flooding_pb2.FloodedQuestion
+    cohorts: _containers.RepeatedCompositeFieldContainer[_cohort_pb2.Cohort]
+    def __init__(self, question: _Optional[_Union[_flooding_pb2.FloodedQuestion, _Mapping]] = ..., cohorts: _Optional[_Iterable[_Union[_cohort_pb2.Cohort, _Mapping]]] = ...) -> None: ...
+
+class ShuffleFloodedResponse(_message.Message):
+    __slots__ = ("reports", "packed", "people", "roster", "messages")
+    REPORTS_FIELD_NUMBER: _ClassVar[int]
+    PACKED_FIELD_NUMBER: _ClassVar[int]
+    PEOPLE_FIELD_NUMBER: _ClassVar[int]
+    ROSTER_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    reports: int
+    packed: bytes
+    people: int
+    roster: bytes
+    messages: int
+    def __init__(self, reports: _Optional[int] = ..., packed: _Optional[bytes] = ..., people: _Optional[int] = ..., roster: _Optional[bytes] = ..., messages: _Optional[int] = ...) -> None: ...

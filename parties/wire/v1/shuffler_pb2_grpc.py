@@ -54,6 +54,11 @@ class ShufflerServiceStub(object):
                 request_serializer=parties_dot_wire_dot_v1_dot_shuffler__pb2.ShuffleRequest.SerializeToString,
                 response_deserializer=parties_dot_wire_dot_v1_dot_shuffler__pb2.ShuffleResponse.FromString,
                 _registered_method=True)
+        self.ShuffleFlooded = channel.unary_stream(
+                '/parties.wire.v1.ShufflerService/ShuffleFlooded',
+                request_serializer=parties_dot_wire_dot_v1_dot_shuffler__pb2.ShuffleFloodedRequest.SerializeToString,
+                response_deserializer=parties_dot_wire_dot_v1_dot_shuffler__pb2.ShuffleFloodedResponse.FromString,
+                _registered_method=True)
 
 
 class ShufflerServiceServicer(object):
@@ -81,6 +86,15 @@ class ShufflerServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ShuffleFlooded(self, request, context):
+        """All messages of a flooded round, mixed, sealed as they came: the shuffler cannot read them. Parties may be away as long as
+        the others are as many people as the round calls honest; if they are fewer, nothing is sent. A round is released once: the
+        same messages are sent again, and others under its name are refused.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ShufflerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -93,6 +107,11 @@ def add_ShufflerServiceServicer_to_server(servicer, server):
                     servicer.Shuffle,
                     request_deserializer=parties_dot_wire_dot_v1_dot_shuffler__pb2.ShuffleRequest.FromString,
                     response_serializer=parties_dot_wire_dot_v1_dot_shuffler__pb2.ShuffleResponse.SerializeToString,
+            ),
+            'ShuffleFlooded': grpc.unary_stream_rpc_method_handler(
+                    servicer.ShuffleFlooded,
+                    request_deserializer=parties_dot_wire_dot_v1_dot_shuffler__pb2.ShuffleFloodedRequest.FromString,
+                    response_serializer=parties_dot_wire_dot_v1_dot_shuffler__pb2.ShuffleFloodedResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -154,6 +173,33 @@ class ShufflerService(object):
             '/parties.wire.v1.ShufflerService/Shuffle',
             parties_dot_wire_dot_v1_dot_shuffler__pb2.ShuffleRequest.SerializeToString,
             parties_dot_wire_dot_v1_dot_shuffler__pb2.ShuffleResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ShuffleFlooded(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/parties.wire.v1.ShufflerService/ShuffleFlooded',
+            parties_dot_wire_dot_v1_dot_shuffler__pb2.ShuffleFloodedRequest.SerializeToString,
+            parties_dot_wire_dot_v1_dot_shuffler__pb2.ShuffleFloodedResponse.FromString,
             options,
             channel_credentials,
             insecure,

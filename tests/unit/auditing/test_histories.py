@@ -299,7 +299,7 @@ class RememberedCharge(Party):
 
 
 def _rest(bill: Any) -> tuple[Any, ...]:
-    return bill.epoch, bill.cost, bill.purpose, bill.caller
+    return bill.epoch, bill.cost, bill.purpose, bill.caller, bill.question, bill.columns
 
 
 def test_a_charge_that_depends_on_records_is_refused() -> None:

@@ -11,18 +11,18 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.computing.attempts import (
     HEADER_BYTES,
     ReleasedComponents,
-    attempted,
+    begun,
     combined_release,
     computation_name,
     in_attempt,
     released_sums,
 )
 from localdp.computing.dialogue import Carrier, Traffic, outcomes, run_together
-from localdp.computing.selection_law import SelectionLaw
 from localdp.errors import ComputationAborted, InvalidParameter
 from localdp.sharing.digit_coins import LaplaceCoins
 from localdp.sharing.prio3.batch.kernels import elements
 from localdp.sharing.prio3.fields import FIELD64
+from localdp.sharing.selection_law import SelectionLaw
 from tests.support.computing import FIELD64_KERNEL, keys_of
 
 LAW = LaplaceCoins.of(Epsilon.requested(1), 1)
@@ -45,7 +45,9 @@ def ends(
             name,
             bytes([attempt, server]) * 8,
             FIELD64_KERNEL,
-            lambda seat: released_sums(seat, shares[seat.server], LAW),
+            shares[server],
+            lambda inputs: None,
+            lambda seat, shared: released_sums(seat, shared, LAW),
         )
         for server, keys in enumerate(keys_of(8))
     ]
@@ -139,5 +141,9 @@ def test_a_message_of_another_attempt_round_or_length_is_refused_and_its_sender_
 
 
 def test_a_nonce_of_another_length_is_refused() -> None:
+    begin = [
+        begun(server, keys, NAME, b"short", FIELD64_KERNEL, np.zeros((1, 1), np.uint64))
+        for server, keys in enumerate(keys_of(1))
+    ]
     with pytest.raises(InvalidParameter):
-        run_together([attempted(server, keys, NAME, b"short") for server, keys in enumerate(keys_of(1))])
+        run_together(begin)

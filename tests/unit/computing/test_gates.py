@@ -14,7 +14,6 @@ from localdp.computing.gates import (
     lanes,
     opened_words,
     product,
-    reshared,
     to_field,
 )
 from localdp.computing.seat import Seat, SharedWords
@@ -26,6 +25,7 @@ from localdp.sharing.prio3.batch.words import Words
 from tests.support.computing import (
     FIELD64_KERNEL,
     bit_rows,
+    reshared,
     run,
     seats,
     secret_elements,

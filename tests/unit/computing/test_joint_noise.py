@@ -19,7 +19,7 @@ from localdp.sharing.digit_coins import GeometricCoins, LaplaceCoins
 from localdp.sharing.prio3.batch.field128 import NumpyField128
 from localdp.sharing.prio3.batch.kernels import Kernel, elements
 from localdp.sharing.prio3.batch.words import Words
-from tests.support.computing import FIELD64_KERNEL, laplace_masses, run, seats, secret_elements
+from tests.support.computing import FIELD64_KERNEL, laplace_masses, reshared, run, seats, secret_elements
 from tests.support.enumerated_coins import AllCoins, view_of
 
 ONE = Epsilon.requested(1)
@@ -48,12 +48,16 @@ def test_over_all_coins_it_has_exactly_the_law_of_its_thresholds() -> None:
     assert counted == {value: mass for value, mass in laplace_masses(few).items() if mass}
 
 
+def with_noise(seat: Seat, additive: Words, law: LaplaceCoins = LAW) -> Dialogue[SharedElements]:
+    return (yield from noisy_sums(seat, (yield from reshared(seat, additive)), law))
+
+
 @pytest.mark.parametrize("kernel", FIELDS)
 def test_noise_is_added_to_what_the_servers_hold_shares_of(kernel: Kernel) -> None:
     count = 70
     additive = [elements(kernel, [1000 * server] * count)[:, :, 0] for server in range(3)]
     noises = run(seats(3, kernel), lambda s: joint_noise(s, LAW, count))
-    noisy = run(seats(3, kernel, attempt=9), lambda s: noisy_sums(s, additive[s.server], LAW))
+    noisy = run(seats(3, kernel, attempt=9), lambda s: with_noise(s, additive[s.server]))
     drawn = centred(kernel, as_integers(secret_elements(noises, kernel)))
     sums = as_integers(secret_elements(noisy, kernel))
     assert [value - 3000 for value in sums] == drawn  # another attempt, the same noise
@@ -80,19 +84,19 @@ def test_gates_and_rounds_are_as_counted(epsilon: str, sensitivity: int, gates: 
     assert traffic.rounds == 10
 
 
-def test_one_noisy_count_takes_17_rounds_with_its_proof() -> None:
+def test_one_noisy_count_takes_17_rounds_with_its_proof_after_its_input() -> None:
     def part(seat: Seat) -> Dialogue[SharedElements]:
-        made = yield from noisy_sums(seat, np.array([[5]], np.uint64), LAW)
+        made = yield from with_noise(seat, np.array([[5]], np.uint64))
         yield from verified(seat)
         return made
 
     traffic = Traffic()
     run_together([part(seat) for seat in seats(6)], traffic=traffic)
-    assert traffic.rounds == 17
+    assert traffic.rounds == 1 + 17
     assert max(traffic.octets) < 9000
 
 
 def test_a_release_whose_delta_would_be_large_is_refused_before_anything_is_sent() -> None:
     large = LaplaceCoins.of(Epsilon.requested(20), 1)
     with pytest.raises(InvalidParameter, match="delta"):
-        run(seats(7), lambda s: noisy_sums(s, np.zeros((1, 1), np.uint64), large))
+        run(seats(7), lambda s: with_noise(s, np.zeros((1, 1), np.uint64), large))

@@ -5,89 +5,31 @@ Twins that must be caught: nonces of which one server is told others, and a comp
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from localdp.accounting.epsilon import Epsilon
 from localdp.computing.attempts import HEADER_BYTES
-from localdp.computing.dialogue import SERVERS, Carrier, Dialogue, outcomes
-from localdp.computing.joint_release import joint_release, run_joint_release
-from localdp.computing.keyed_streams import NONCE_BYTES
+from localdp.computing.dialogue import Carrier, Traffic, run_together
+from localdp.computing.joint_release import run_joint_release
 from localdp.errors import ComputationAborted, InvalidParameter, LocalDpError, ShareMismatch
 from localdp.oracles.collecting import combined
-from localdp.sharing.agreement import agree
-from localdp.sharing.collection import Collection
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.joint_terms import JointRecord
 from localdp.sharing.noise_plans import NoisePlan
-from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import MemoryStorage, Published
-from tests.support.shares import (
-    blocks_of,
-    collection_of,
-    exact_sums,
-    one_hot,
-    servers_for,
-    signed_by,
-    upload,
-)
+from localdp.sharing.selection import Selection, SelectionRule
+from localdp.sharing.storage import Published
+from tests.support.joint import VALUES, Three, histogram, selection
+from tests.support.shares import collection_of, exact_sums, one_hot
 
-VALUES = one_hot(4, *[0, 1, 1, 2, 1, 3, 0, 1, 1, 1, 2, 0])
+ROOT = Path(__file__).resolve().parents[3]
 MOST_ROUNDS = 22  # of a noisy count, greeting and last words included
-
-
-def histogram(tier: str = "additive") -> Collection:
-    return collection_of(
-        servers=("server-0", "server-1", "server-2"),
-        plan=NoisePlan.JOINT,
-        encoding=Encoding.histogram(4),
-        tier=tier,
-    )
-
-
-@dataclass
-class Three:
-    """The servers of a collection, with all reports agreed on; they can be built again from what they stored."""
-
-    collection: Collection
-    storages: list[MemoryStorage] = field(default_factory=lambda: [MemoryStorage() for _ in range(SERVERS)])
-    servers: list[ShareServer] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.servers = servers_for(self.collection, self.storages)
-
-    def ready(self, values: np.ndarray = VALUES) -> Three:
-        upload(self.servers, blocks_of(self.collection, values))
-        agree(self.servers[0], self.servers[1:], self.collection)
-        return self
-
-    def again(self) -> Three:
-        return replace(self)
-
-    @property
-    def agreed(self) -> tuple[bytes, bytes, list[bytes]]:
-        name = self.collection.digest
-        return name, self.servers[0].holding(name).accepted, signed_by(self.servers, self.collection)
-
-    def parts(self, life: int) -> list[Dialogue[Published]]:
-        name, accepted, signed = self.agreed
-        return [
-            joint_release(
-                server.joint_terms(name, accepted, signed),
-                bytes([life, number] * (NONCE_BYTES // 2)),
-                partial(server.keep_joint, name),
-            )
-            for number, server in enumerate(self.servers)
-        ]
-
-    def kept(self) -> list[JointRecord]:
-        return [server._task(self.collection.digest).joint for server in self.servers]
-
-    def ends(self, life: int, carry: Carrier | None = None) -> list[Published | LocalDpError]:
-        return [*outcomes(self.parts(life), carry)]
 
 
 def sums_in(three: Three, life: int) -> list[int]:
@@ -105,6 +47,54 @@ def test_the_servers_release_sums_with_one_noise_and_the_same_again(tier: str) -
     assert 0 < np.abs(noise).max() < 60
     again = [server.release(three.collection.digest, accepted, signed) for server in three.servers]
     assert [one.published for one in again] == published
+
+
+@pytest.mark.parametrize("tier", ["additive", "prio3"])
+@pytest.mark.parametrize("rule", ["largest", "furthest", "quantile"])
+def test_of_a_selection_they_release_one_index_and_the_same_again(rule: SelectionRule, tier: str) -> None:
+    three = Three(selection(rule, tier)).ready()
+    _, accepted, signed = three.agreed
+    published = run_joint_release(three.servers, three.collection, accepted, signed)
+    assert len({len(one.noisy_sums) for one in published}) == len(set(published)) == 1
+    (index,) = combined(three.collection, published)
+    assert 0 <= index < 4
+    again = [server.release(three.collection.digest, accepted, signed) for server in three.servers]
+    assert [one.published for one in again] == published
+
+
+def test_every_attempt_at_a_selection_has_the_same_noise_and_another_collection_another() -> None:
+    three = Three(selection()).ready()
+    told = {tuple(sums_in(three.again(), life)) for life in range(4)}
+    assert len(told) == 1
+    others = set()
+    for number in range(12):
+        other = Three(replace(selection(), epsilon=Epsilon(10**8 + number)))
+        others |= set(sums_in(other.ready(), 1))
+    assert len(others) > 1
+
+
+def test_what_is_for_a_selection_is_never_released_as_sums_and_the_other_way_round() -> None:
+    """The same reports of the same people: a server that were told of the other collection would know neither."""
+    for collection, other in ((histogram(), selection()), (selection(), histogram())):
+        three = Three(collection).ready()
+        _, accepted, signed = three.agreed
+        with pytest.raises(LocalDpError):
+            three.servers[0].joint_terms(other.digest, accepted, signed)
+        published = run_joint_release(three.servers, collection, accepted, signed)
+        assert len(collection.field.unpack(published[0].noisy_sums)) == collection.published_elements
+        with pytest.raises((LocalDpError, ValueError)):
+            combined(other, published)
+
+
+def test_an_index_that_one_server_changed_is_noticed_and_named() -> None:
+    three = Three(selection()).ready()
+    published = [end for end in three.ends(1) if isinstance(end, Published)]
+    with pytest.raises(ComputationAborted, match="two versions: server 1 is") as caught:
+        combined(three.collection, changed(published, 1))
+    assert caught.value.suspects == (1,)
+    beyond = [one._replace(noisy_sums=three.collection.field.pack([4])) for one in published]
+    with pytest.raises(ComputationAborted, match="no candidate"):
+        combined(three.collection, beyond)
 
 
 def broken_off(number: int) -> Carrier:
@@ -131,6 +121,45 @@ def test_an_attempt_that_broke_off_in_any_round_is_made_again_with_the_same_nois
             break
     else:
         raise AssertionError("joint noise takes more rounds than it may")
+
+
+def test_a_noisy_count_and_a_noisy_maximum_take_few_rounds_from_the_greeting_to_the_last_word() -> None:
+    """All of the release is in it: proofs, opening, and that everybody keeps what is released."""
+    three = {"servers": ("server-0", "server-1", "server-2"), "plan": NoisePlan.JOINT}
+    count = collection_of(**three, encoding=Encoding.count())
+    most = replace(
+        collection_of(**three, encoding=Encoding.histogram(256)), selection=Selection("largest", 256)
+    )
+    taken = []
+    for collection, values in ((count, VALUES[:, :1]), (most, one_hot(256, *range(12)))):
+        traffic = Traffic()
+        run_together(Three(collection).ready(values).parts(1), traffic=traffic)
+        taken.append(traffic.rounds)
+    assert taken == [20, 70]
+
+
+def test_the_picture_of_a_release_has_its_rounds_and_what_is_said_in_them() -> None:
+    picture = (ROOT / "docs" / "pictures" / "computing-rounds.svg").read_text()
+    steps, octets_told = (
+        re.findall(rf'class="[a-z ]*{name}"[^>]*>([^<]*)<', picture) for name in ("rounds", "said")
+    )
+    servers = ("server-0", "server-1", "server-2")
+    count = collection_of(servers=servers, plan=NoisePlan.JOINT, encoding=Encoding.count())
+    said = Counter[int]()
+
+    def note(number: int, _sender: int, _receiver: int, octets: bytes) -> bytes:
+        said[number + 1] += len(octets)
+        return octets
+
+    run_together(Three(count).ready(VALUES[:, :1]).parts(1), note)
+    covered = list[int]()
+    for rounds, told in zip(steps, octets_told, strict=True):
+        first, _, last = rounds.partition("\N{EN DASH}")
+        step = range(int(first), int(last or first) + 1)
+        covered += step
+        total = sum(said[number] for number in step)
+        assert told == (f"{total} B" if total < 1000 else f"{total / 1000:.1f} kB")
+    assert covered == list(range(1, 21)) == sorted(said)
 
 
 def test_masks_are_new_in_every_attempt() -> None:
@@ -222,8 +251,8 @@ def test_two_servers_are_told_what_to_do() -> None:
 def test_a_record_is_what_it_was_after_it_was_packed() -> None:
     for record in (
         JointRecord(),
-        JointRecord(b"i" * 32, b"k" * 32),
-        JointRecord(b"i" * 32, b"k" * 32, b"t" * 32, b"sums"),
+        JointRecord(b"i" * 32, b"k" * 32, b"e" * 96),
+        JointRecord(b"i" * 32, b"k" * 32, b"e" * 96, b"t" * 32, b"sums"),
     ):
         assert JointRecord.unpacked(record.packed()) == record
         assert "k" * 32 not in repr(record)

@@ -15,12 +15,12 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.computing.comparing import less_than
 from localdp.computing.dialogue import Dialogue, Exchange
-from localdp.computing.gates import MASK, conjunction, octets_of, product, reshared, to_field, words_in
+from localdp.computing.gates import MASK, conjunction, octets_of, product, to_field, words_in
 from localdp.computing.joint_noise import NOISE, joint_noise
 from localdp.computing.seat import Seat, SharedElements, SharedWords, joined
 from localdp.sharing.digit_coins import GeometricCoins, LaplaceCoins
 from localdp.sharing.prio3.batch.words import Words
-from tests.support.computing import FIVE, THREE, secret_elements
+from tests.support.computing import FIVE, THREE, reshared, secret_elements
 from tests.support.enumerated_coins import AllCoins, laws_of_views, packed, view_of
 
 Part = Callable[[Seat], Dialogue[object]]

@@ -8,10 +8,19 @@ from collections.abc import Callable
 import pytest
 
 from localdp.errors import InvalidParameter
-from localdp.experiments import attack_reconstruction
+from localdp.experiments import (
+    attack_overfitting,
+    attack_reconstruction,
+    attack_synthesis,
+    attack_tracing,
+)
 from localdp.experiments.attack_averaging import averaging
 from localdp.experiments.attack_differencing import differencing
+from localdp.experiments.attack_game import game
+from localdp.experiments.attack_overfitting import overfitting
 from localdp.experiments.attack_reconstruction import answer_deviation, reconstruction
+from localdp.experiments.attack_synthesis import synthesis
+from localdp.experiments.attack_tracing import tracing
 from localdp.experiments.attack_trials import Range
 from localdp.experiments.panels import Demonstration, Panel, Point
 from localdp.randomness.keyring import Keyring
@@ -31,9 +40,14 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
         "EPSILONS": (1, 1000),
     }.items():
         monkeypatch.setattr(attack_reconstruction, name, value)
+    monkeypatch.setattr(attack_tracing, "ATTRIBUTES", (300, 1000))
+    monkeypatch.setattr(attack_synthesis, "PEOPLE", (5, 20))
+    monkeypatch.setattr(attack_overfitting, "QUESTIONS", (3, 10))
 
 
-@pytest.mark.parametrize("run", [reconstruction, averaging, differencing])
+@pytest.mark.parametrize(
+    "run", [reconstruction, averaging, differencing, tracing, synthesis, overfitting, game]
+)
 def test_a_demonstration_is_plain_data_and_repeats_with_its_seed(
     run: Callable[[Range], Demonstration],
 ) -> None:

@@ -20,6 +20,7 @@ PARAMETERS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "boosting": ("conjunction", {"rounds": 2}),
     "conjunction": ("conjunction", {}),
     "decision-tree": ("conjunction", {"depth": 2}),
+    "finite-class": ("conjunction", {"hypotheses": ["x0 and x1", "x2", "x0 and x1 and x2"]}),
     "halfspace": ("gaussian-halfspace", {}),
     "k-means": ("clusters", {"n_clusters": 4}),
     "linear-regression": ("gaussian-line", {}),
@@ -30,6 +31,20 @@ PARAMETERS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "construction": ("bits", {"queries": ["x0 and x1", "x2"], "alpha": 0.3}),
     "marginals": ("bits", {"order": 2}),
     "ranges": ("made-up", {"column": "age", "bins": 16}),
+    "auction": ("drivers", {"bid": "luck", "prices": 16}),
+    "two-outcomes": ("bits", {"first": "x0", "second": "x1"}),
+    "equilibrium": ("drivers", {"own": ["x0", "x1"], "base": [0, 0.1], "slope": [1, 1], "rounds": 5}),
+    "stream": ("bits", {"query": "x0", "steps": 8}),
+    "blocks": ("made-up", {"estimate": "deviation(age)", "low": 0, "high": 60}),
+    "winner": ("made-up", {"query": "region"}),
+    "blocks-winner": ("made-up", {"estimate": "best(smoker, age >= 65, bmi > 30)"}),
+    "scale": ("made-up", {"column": "bmi"}),
+    "stable-median": ("made-up", {"column": "bmi", "proposed": 0.05}),
+    "stable-mean": ("made-up", {"column": "bmi", "proposed": 0.05}),
+    "factorised-stream": ("bits", {"query": "x0", "steps": 8}),
+    "projected": ("bits", {"queries": ["x0 and x1", "x2"], "columns": ["x0", "x1", "x2"]}),
+    "experts": ("bits", {"losses": ["x0", "x1"], "steps": 8}),
+    "simplex": ("bits", {"columns": ["x0", "x1"], "steps": 8}),
 }
 
 
@@ -56,7 +71,7 @@ def test_a_learner_plans_without_asking_anybody(name: str) -> None:
     records = synthetic(chosen, 2000, SeededSource(1))
     outlook = LearnerTask(name, parameters).outlook(AsksNobody(records))
     assert outlook.standard_error == 0
-    assert outlook.how == "the truth"
+    assert outlook.how.endswith("the truth")
     assert outlook.rounds >= 1
 
 
@@ -82,6 +97,8 @@ def test_on_the_truth_a_learner_is_as_good_as_on_the_truth(name: str) -> None:
     told = task.measured(ExactOracle(records), records, task.truth(records))
     if "score" in told.measures:
         assert told.measures["score"] == told.measures["score_of_truth"]
+    elif "right" in told.measures:
+        assert told.measures["right"] == 1.0
     else:
         assert (
             told.measures["root_mean_square_error"] <= 0.3

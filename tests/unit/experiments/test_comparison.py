@@ -36,7 +36,7 @@ def test_a_comparison_gives_exactly_the_promised_data() -> None:
         "lower_bound": 9.0,
     }
     assert data["rows"][2]["lower_bound"] is None
-    assert set(data["slopes"]) == {"local", "shuffled", "curator", "shared"}
+    assert set(data["slopes"]) == {"local", "shuffled", "flooded", "curator", "shared", "joint"}
     assert data["slopes"]["local"] == pytest.approx(0.5)
     assert data["slopes"]["curator"] is None
     assert {
@@ -83,8 +83,8 @@ def test_a_summary_is_the_mean_and_its_standard_error() -> None:
         summarise([1.0])
 
 
-def notes(epsilon: float, plan: str, servers: int) -> tuple[str, ...]:
-    shared = row("shared", 100, 10, 1.4, 0.1, 1.37, 0.85)
+def notes(epsilon: float, plan: str, servers: int, model: str = "shared") -> tuple[str, ...]:
+    shared = row(model, 100, 10, 1.4, 0.1, 1.37, 0.85)
     return Comparison(epsilon, plan, servers, "grpc", (shared,)).notes()
 
 
@@ -102,3 +102,17 @@ def test_divided_noise_admits_what_a_coalition_learns() -> None:
     assert "it is 0.134" in notes(1e-6, "divided", 2)[0]
     with pytest.raises(InvalidParameter):
         notes(1.0, "none", 2)
+
+
+def test_joint_noise_admits_what_two_servers_know_whatever_the_others_are_asked_with() -> None:
+    (note,) = notes(1.0, "each-server", 2, model="joint")
+    assert note.startswith("joint: two servers together know the noise")
+
+
+def test_every_model_says_what_it_was_asked_with() -> None:
+    rows = tuple(row(model, 100, 10, 1.4, 0.1, 1.37, 0.85) for model in ("shuffled", "shared", "joint"))
+    assert Comparison(1.0, "divided", 4, "grpc", rows).settings() == {
+        "shuffled": "delta = 1e-06",
+        "shared": "4 share servers, noise plan divided",
+        "joint": "3 share servers, noise plan joint",
+    }

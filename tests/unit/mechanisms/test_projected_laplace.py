@@ -78,3 +78,34 @@ def test_what_are_no_queries_or_types_is_refused() -> None:
     for types in (np.array([2]), np.array([-1]), np.array([0.0]), np.array([[0]])):
         with pytest.raises(InvalidRecord):
             ProjectedLaplace(np.eye(2, dtype=np.int64), ONE, curator).release(types)
+
+
+def test_the_error_exceeds_its_bound_as_seldom_as_is_said() -> None:
+    """Theorem 12.8: 40 releases of 300 queries, failure 0.05; five or more failures have a chance of 0.05."""
+    rng, failed, ratios = np.random.default_rng(8), 0, []
+    adders: list[Adder] = [TrustedCurator(SeededSource(5)), SharesInProcess(SeededSource(6), 2)]
+    for run in range(40):
+        matrix, types = rng.integers(0, 2, (300, 16)), rng.integers(0, 16, 20_000)
+        mechanism = ProjectedLaplace(matrix, ONE, adders[run % 8 == 0])
+        off = mechanism.release(types).answers - matrix[:, types].sum(axis=1)
+        ratios.append(float(np.sqrt((off**2).mean())) / mechanism.error_bound(20_000, 0.05))
+        failed += ratios[-1] > 1
+        assert mechanism.error_bound(20_000, 0.05) < mechanism.error_bound(20_000, 0.001)
+    assert failed < 5 and max(ratios) > 0.01
+
+
+def test_what_is_not_projected_is_beyond_the_bound() -> None:
+    """The broken twin: noisy answers as they are.  At n = 20 the bound is below the noise of 20,000 queries."""
+    matrix = np.random.default_rng(2).integers(0, 2, (20_000, 8))
+    mechanism = ProjectedLaplace(matrix, ONE, TrustedCurator(SeededSource(5)))
+    assert np.sqrt(mechanism.noise.variance()) > mechanism.error_bound(20, 0.05)
+    types = np.arange(20) % 8
+    off = mechanism.release(types).answers - matrix[:, types].sum(axis=1)
+    assert float(np.sqrt((off**2).mean())) <= mechanism.error_bound(20, 0.05)
+
+
+@pytest.mark.parametrize("failure", [0.0, 1.0])
+def test_a_failure_is_a_probability(failure: float) -> None:
+    mechanism = ProjectedLaplace(np.eye(4, dtype=np.int64), ONE, TrustedCurator(SeededSource(5)))
+    with pytest.raises(InvalidParameter):
+        mechanism.error_bound(100, failure)

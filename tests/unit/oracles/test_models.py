@@ -13,6 +13,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.experiments.population import made_up_people
 from localdp.oracles import bounds
+from localdp.oracles.flooded import FloodedOracle
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.models import (
     DEFAULT_MODEL,
@@ -35,7 +36,12 @@ COINS = Keyring.insecurely_seeded(3).source
 
 @pytest.mark.parametrize(
     ("model", "made"),
-    [("local", LocalOracle), ("shuffled", ShuffledOracle), ("shared", SharedOracle)],
+    [
+        ("local", LocalOracle),
+        ("shuffled", ShuffledOracle),
+        ("flooded", FloodedOracle),
+        ("shared", SharedOracle),
+    ],
 )
 def test_defaults_of_a_row_are_those_of_its_oracle(model: str, made: Callable[..., object]) -> None:
     takes = inspect.signature(made).parameters
@@ -60,6 +66,7 @@ def test_predicted_errors_are_those_of_the_bounds() -> None:
         "curator": bounds.curator_error(1),
         "local": bounds.randomized_response_error(1, 1000),
         "shuffled": bounds.randomized_response_error(single, 1000),
+        "flooded": pytest.approx(bounds.curator_error(0.95)),
         "shared": bounds.each_server_error(1, 3),
     }
 
@@ -76,13 +83,21 @@ def test_options_change_what_is_predicted() -> None:
 @pytest.mark.parametrize(
     ("model", "parties", "epsilon", "options", "why"),
     [
-        ("secret", Parties(), ONE, {}, "one of exact, curator, local, shuffled, shared; got secret"),
+        (
+            "secret",
+            Parties(),
+            ONE,
+            {},
+            "one of exact, curator, local, shuffled, flooded, shared; got secret",
+        ),
         ("local", Parties(), ONE, {"delta": 1}, "the local model has no option delta; it has divide"),
         ("exact", Parties(), None, {}, "nobody can be the exact oracle"),
         ("local", Parties(), None, {}, 'oracle("local", epsilon=1.0)'),
         ("shared", Parties(), ONE, {}, "no share servers"),
         ("shuffled", Parties(), ONE, {}, "needs a shuffler"),
         ("shuffled", Parties(), ONE, {"delta": "much"}, "a delta is a number"),
+        ("flooded", Parties(), ONE, {}, "needs a shuffler"),
+        ("flooded", Parties(), ONE, {"honest": "most"}, "honest is a number"),
     ],
 )
 def test_what_cannot_be_asked_says_why(

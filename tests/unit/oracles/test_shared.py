@@ -53,6 +53,18 @@ def test_the_bytes_of_a_round_are_those_of_its_reports() -> None:
         assert oracle.cost.bytes_moved == PEOPLE * size
 
 
+def test_what_servers_said_to_each_other_is_in_the_cost_where_they_compute_together() -> None:
+    source, one = KEYRING.source("said"), Epsilon.requested(1)
+    joint = SharedOracle(shared(3), one, source, plan=NoisePlan.JOINT, tier="additive")
+    joint.answer(["smoker"])
+    assert (joint.cost.server_rounds, joint.cost.server_bytes) == (20, 27_075)
+    joint.in_rounds(2).answer(["smoker", "age >= 65"])  # a collection for each; of a view
+    assert joint.cost.server_rounds == 3 * 20
+    apart = SharedOracle(shared(3), one, source, tier="additive")
+    apart.answer(["smoker"])
+    assert (apart.cost.server_rounds, apart.cost.server_bytes) == (0, 0)
+
+
 def collection_for(servers: InProcessShareServers, minimum: int = 2) -> Collection:
     return Collection(
         bytes(16),

@@ -11,7 +11,8 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort
 from localdp.errors import BudgetExhausted, LocalDpError, PolicyRefused, ShareMismatch, Unreachable
-from localdp.oracles.definition import Answer, Cost
+from localdp.oracles.account import Cost
+from localdp.oracles.definition import Answer
 from localdp.oracles.shared import InProcessShareServers, SharedOracle
 from localdp.party.party import Party
 from localdp.sharing.collection import Collection
@@ -49,10 +50,10 @@ class Breaking(InProcessShareServers):
         self.opened.append(collection.digest)
         return super().open(collection)
 
-    def contribute(self, collection: Collection, cohort: Cohort) -> int:
+    def contribute(self, collection: Collection, *cohorts: Cohort) -> int:
         first = Cohort(0, self._parties[0].people)
         self._break("contribute", collection, lambda: super(Breaking, self).contribute(collection, first))
-        return super().contribute(collection, cohort)
+        return super().contribute(collection, *cohorts)
 
     def agree(self, collection: Collection) -> Holding:
         self._break("agree", collection, lambda: None)

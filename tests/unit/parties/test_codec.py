@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from google.protobuf.message import DecodeError, Message
 from hypothesis import given, settings
@@ -19,10 +20,12 @@ from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing.binding import MOST_SECONDS, Binding
 from localdp.sharing.collection import Collection, Contributor
 from localdp.sharing.encoding import Encoding
-from localdp.sharing.noise_plans import PLANS
+from localdp.sharing.noise_plans import PLANS, NoisePlan
+from localdp.sharing.selection import Selection
 from parties import codec
 from parties.shares.messages import block_from_wire
 from parties.wire.v1 import cohort_pb2, collection_pb2, oracle_pb2, schema_pb2, share_server_pb2
+from tests.support.shares import collection_of
 
 SPLITS = st.integers(1, 1 << 16).flatmap(
     lambda parts: st.builds(
@@ -107,6 +110,27 @@ def test_a_collection_comes_back_with_the_same_digest(collection: Collection) ->
     assert back.digest == collection.digest
 
 
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection("largest", 4),
+        Selection(
+            "furthest",
+            2,
+            (-3, 1 << 29),
+            Selection.packed_weights(np.array([[0, 1, 1, 0], [7, 0, 65_536, 1]])),
+        ),
+        Selection("quantile", 4, (0,)),
+    ],
+)
+def test_so_does_one_for_a_selection(selection: Selection) -> None:
+    collection = collection_of(
+        servers=("a", "b", "c"), plan=NoisePlan.JOINT, encoding=Encoding.histogram(4), selection=selection
+    )
+    back = codec.collection_from_wire(over_the_wire(codec.collection_to_wire(collection)))
+    assert (back, back.digest) == (collection, collection.digest)
+
+
 def test_a_schema_comes_back_as_it_went() -> None:
     assert codec.schema_from_wire(over_the_wire(codec.schema_to_wire(SCHEMA))) == SCHEMA
 
@@ -141,6 +165,10 @@ def _collection(**changes: Any) -> collection_pb2.Collection:
         "ends": 1 << 40,
     }
     return collection_pb2.Collection(**{**fields, **changes})
+
+
+def _unknown_rule() -> collection_pb2.Selection:
+    return collection_pb2.Selection.FromString(bytes([1 << 3, 77, 2 << 3, 1]))
 
 
 @pytest.mark.parametrize(
@@ -183,6 +211,9 @@ def _collection(**changes: Any) -> collection_pb2.Collection:
         {"parties": [collection_pb2.Contributor(name="p", people=2**64 - 1)]},
         {"parties": [collection_pb2.Contributor(name=str(place)) for place in range(2**16 + 1)]},
         {"minimum_batch": 0},
+        {"selection": collection_pb2.Selection()},
+        {"selection": _unknown_rule()},
+        {"selection": collection_pb2.Selection(rule=collection_pb2.Selection.RULE_LARGEST, candidates=1)},
     ],
     ids=lambda changes: str(changes)[:40],
 )

@@ -18,11 +18,18 @@ from tests.support.ledgers import sqlite_ledger
 
 FULL = 2  # of `PRAGMA synchronous`
 
+
+def _state_of(path: Path) -> sqlite3.Connection:
+    file = SqliteStorage(path, "server-0", MemoryVault(bytes(32)))._file
+    assert isinstance(file, sqlite3.Connection)
+    return file
+
+
 OPENED: dict[str, Callable[[Path], sqlite3.Connection]] = {
     "the piece itself": open_synced,
     "an agent's ledger": lambda path: sqlite_ledger(path, 3, Epsilon.requested(1))._file,
     "a coordinator's journal": lambda path: Storage(path).file,
-    "a share server's state": lambda path: SqliteStorage(path, "server-0", MemoryVault(bytes(32)))._file,
+    "a share server's state": _state_of,
 }
 
 

@@ -3,17 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Cohort, Split
-from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, Schema
+from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, Records, Schema
 from localdp.party import cost_of_queries
 from localdp.party.cost import Work, charge_seconds, decode_seconds, draw_work
-from localdp.party.cost_of_queries import fingerprint_work, query_work
+from localdp.party.cost_of_queries import blocks_seconds, fingerprint_work, query_work
 from localdp.party.cost_of_shares import share_work
 from localdp.queries import VectorQuery
 from localdp.queries.asked import query_of
+from localdp.queries.blocks import BlockEstimate, PeopleInBlocks
 from localdp.queries.nodes import Node
 from localdp.randomizers.parts.construction import Construction
 from localdp.randomizers.priv_unit import PrivUnit
@@ -21,6 +23,7 @@ from localdp.randomizers.registry import ENTRIES, Entry
 from localdp.randomizers.unary import OptimizedUnaryEncoding
 from localdp.sharing.encoding import Encoding
 from tests.support.federations import collection_of, parties_of, people
+from tests.support.processor_time import processor_seconds
 
 ONE = Epsilon.requested(1)
 SCHEMA = Schema(
@@ -67,6 +70,10 @@ def test_a_randomizer_without_a_price_cannot_be_made() -> None:
         ("ball(age/120)", "moments(ball(age/120, smoker))"),
         ("which(smoker)", "which(smoker, age < 3)"),
         ("nearest(ball(smoker), [0])", "nearest(ball(smoker), [0], [1])"),
+        (
+            "road([1, 0], [1, 1], 4, 9, 1, [0, 1], smoker, smoker; smoker)",
+            "road([1, 0, 1], [1, 1, 1], 4, 9, 1, [0, 1, 0], smoker, smoker, smoker; smoker)",
+        ),
         ('town in {"a"}', 'town in {"a", "b"}'),
     ],
 )
@@ -120,6 +127,41 @@ def test_charges_and_messages_have_a_price() -> None:
     prices = [charge_seconds("smoker", each) for each in (few, many, split)]
     assert prices == sorted(prices) and charge_seconds("smoker" * 9000, few) > 1.1 * prices[0]
     assert decode_seconds(10) < decode_seconds(10_000) < decode_seconds(4 << 20) < 1.0
+
+
+def in_blocks_of(text: str) -> PeopleInBlocks:
+    bounds = (None, None) if text.startswith("best") else (-1, 1)
+    return PeopleInBlocks(BlockEstimate.parse(text, SCHEMA, *bounds), bytes(16))
+
+
+@pytest.mark.parametrize(("name", "solves"), [("slope", 1), ("logistic", 12)])
+def test_a_matrix_for_every_block_is_paid_for(name: str, solves: int) -> None:
+    short, long = (in_blocks_of(f"{name}(smoker, {', '.join(['age'] * lines)})") for lines in (1, 32))
+    more = [blocks_seconds(each, 10**5, 10**5) - blocks_seconds(each, 10**5, 1) for each in (short, long)]
+    assert more[0] > 0 and more[1] > 33**2 * more[0] / 4
+    assert more[1] > solves * 10**5 * 33**3 * 0.5e-9
+
+
+def matrices_are_underpriced(most: int = 10**9) -> bool:
+    """Whether more blocks, of the same people, cost more beyond what is predicted; most of which are said to be `most`."""
+    number, asked = 2000, in_blocks_of(f"slope(smoker, {', '.join(['age'] * 32)})")
+    bits = (np.arange(number) % 2).astype(bool)
+    towns = np.zeros(number, np.int32)
+    columns = {"smoker": bits, "age": np.arange(number) % 121, "town": towns, "code": np.arange(number)}
+    records = Records(SCHEMA, columns)
+
+    def took(blocks: int) -> float:
+        with processor_seconds() as seconds:
+            asked.records(records, blocks)
+            return seconds()
+
+    predicted = [blocks_seconds(asked, number, min(blocks, most)) for blocks in (1, number)]
+    return all(took(number) - took(1) > predicted[1] - predicted[0] for _ in range(3))
+
+
+def test_blocks_take_no_longer_than_predicted_for_their_matrices() -> None:
+    assert not matrices_are_underpriced()
+    assert matrices_are_underpriced(most=1)  # the broken twin: the number of blocks costs nothing
 
 
 def test_shares_cost_by_tier_servers_and_encoding() -> None:

@@ -13,8 +13,9 @@ from localdp.cohorts import Cohort, Split
 from localdp.domains import Ownership, Records
 from localdp.errors import InvalidParameter, PolicyRefused
 from localdp.party.party import Party, Request
-from localdp.party.policy import Policy
+from localdp.party.policy import Policy, opening_text
 from localdp.randomizers.finite_channel import FiniteChannel
+from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.memoised import memoised_symmetric_unary
 from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.sharing.noise_plans import NoisePlan
@@ -200,3 +201,56 @@ def test_a_request_that_costs_next_to_nothing_is_refused() -> None:
     with pytest.raises(PolicyRefused, match=r"at least 0\.0001"):
         asked.charged(tiny, EVERYBODY)
     asked.charged(replace(tiny, randomizer=OneBitRandomizer(Epsilon.requested("0.00010001"))), EVERYBODY)
+
+
+MOVE = "road([0.1, 0.2], [1, 1], 4, 9, {}, [{}], clip(age/120), clip(bmi/60); clip(age/120))"
+OPENING = MOVE.format(0, "0, 0")
+
+
+def asked_road(text: str) -> Request:
+    return Request(b"r" * 16, text, KaryRandomizedResponse(ONE, 2))
+
+
+def test_a_move_of_an_allowed_game_may_look_at_hidden_columns_and_nothing_else_may() -> None:
+    plays = party(Policy(columns=frozenset({"smoker"}), games=frozenset({opening_text(OPENING)})))
+    assert len(plays.randomize(asked_road(MOVE.format(3, "1.2, 1.9")), EVERYBODY)) == PEOPLE
+    refused(plays, asked_road(MOVE.format(3, "1.2, 1.9").replace(", 4, 9", ", 5, 9")))
+    refused(plays, asked_road(MOVE.format(3, "1.2, 1.9").replace("clip(bmi/60)", "clip(bmi/30)")))
+    refused(plays, asked_road("age >= 50"))
+
+
+@pytest.mark.parametrize(
+    ("seen", "loads"),
+    [
+        (0, "0.1, 0"),  # a threshold on luck
+        (0, "0, -0.1"),
+        (3, "1000000, 1"),
+        (3, "1, -1000000"),
+        (3, "11.4, 1"),  # 3 + 1.6 sqrt(27) = 11.314
+        (3, "1, -8.4"),
+        (9, "4, 5"),  # after the last round nobody need be asked
+    ],
+)
+def test_a_move_that_no_game_has_is_no_move_of_an_allowed_one(seen: int, loads: str) -> None:
+    games = frozenset({opening_text(OPENING)})
+    plays = party(Policy(columns=frozenset({"smoker"}), games=games))
+    refused(plays, asked_road(MOVE.format(seen, loads)))
+    # Where its columns are anybody's to ask about, so are its loads.
+    assert party(Policy(games=games)).randomize(asked_road(MOVE.format(seen, loads)), EVERYBODY) is not None
+
+
+@pytest.mark.parametrize(("seen", "loads"), [(0, "0, 0"), (3, "11.3, -8.3"), (8, "8, 0")])
+def test_a_move_that_a_game_may_have_is_answered(seen: int, loads: str) -> None:
+    plays = party(Policy(columns=frozenset({"smoker"}), games=frozenset({opening_text(OPENING)})))
+    assert len(plays.randomize(asked_road(MOVE.format(seen, loads)), EVERYBODY)) == PEOPLE
+
+
+def test_a_game_is_refused_where_its_columns_are_hidden_and_it_is_not_allowed() -> None:
+    hiding = party(Policy(columns=frozenset({"smoker"})))
+    refused(hiding, asked_road(OPENING))
+
+
+@pytest.mark.parametrize("text", ["smoker", MOVE.format(3, "1.2, 1.9")])
+def test_what_is_no_opening_is_no_game_to_allow(text: str) -> None:
+    with pytest.raises(InvalidParameter, match="opening move"):
+        opening_text(text)

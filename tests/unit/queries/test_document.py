@@ -15,6 +15,7 @@ from localdp.domains import (
     IntegerDomain,
     RealDomain,
     Records,
+    RowsDomain,
     Schema,
 )
 from localdp.queries import StatisticalQuery, VectorQuery
@@ -31,9 +32,19 @@ SCHEMA = Schema(
         "bmi": RealDomain(0, 60),
         "rate": RealDomain(-1, 1),
         "city": CategoryDomain(("Paris", "Rome", "Oslo")),
+        "visit": RowsDomain(4),
+        "died": RowsDomain(4, BitDomain()),
+        "cost": RowsDomain(4, RealDomain(0, 1000)),
+        "ward": RowsDomain(4, CategoryDomain(("A", "B"))),
     }
 )
-RECORDS = Records(SCHEMA, {name: np.ones(3, np.int64) for name in SCHEMA.names})
+RECORDS = Records(
+    SCHEMA,
+    {
+        name: np.ones((3, 4) if isinstance(domain, RowsDomain) else 3, np.int64)
+        for name, domain in SCHEMA.columns.items()
+    },
+)
 
 
 def rows(heading: str) -> list[list[str]]:
@@ -43,7 +54,7 @@ def rows(heading: str) -> list[list[str]]:
     return [[cell.strip("`") for cell in row] for row in table[2:]]
 
 
-NUMBERS = rows("One number")
+NUMBERS = [*rows("One number"), *rows("Rows of a person")]
 SEVERAL = [
     *(("category", length, text) for text, length, _ in rows("One of several values")),
     *((kind, length, text) for text, kind, length, _ in rows("Vectors")),

@@ -84,7 +84,7 @@ def interpret(e: Expression, row: dict[str, Any]) -> Any:
     if isinstance(e, Label):
         return e.text
     if isinstance(e, Linear):
-        return e.constant + sum(factor * Fraction(row[name]) for factor, name in e.terms)
+        return e.constant + sum(factor * Fraction(row[str(name)]) for factor, name in e.terms)
     if isinstance(e, Compare):
         return Fraction(OPERATORS[e.op](interpret(e.left, row), interpret(e.right, row)))
     if isinstance(e, Member):

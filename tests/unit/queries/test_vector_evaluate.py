@@ -128,7 +128,7 @@ def scalar(e: Expression, row: Row) -> float:
     if isinstance(e, Linear):
         total = 0.0
         for coefficient, column in e.terms:
-            total += row[column] * float(coefficient)
+            total += row[str(column)] * float(coefficient)
         return total + float(e.constant)
     if isinstance(e, Clip):
         return min(max(scalar(e.operand, row), 0.0), 1.0)

@@ -135,8 +135,8 @@ LAWS: dict[str, tuple[Enclose, int]] = {
     "zigzag": (lambda b, s: _enclose_zigzag(Fraction(2, 7), b, s), 301),
     "zigzag-steep": (lambda b, s: _enclose_zigzag(Fraction(64), b, s), 20),
     "sign": (lambda b, s: _enclose_sign(Fraction(1, 10**9), b, s), 3),
-    "negative-binomial": (lambda b, s: _enclose_whole(Fraction(1, 7), 5, b, s), 300),
-    "poisson": (lambda b, s: _enclose_poisson(Fraction(1, 10**6), 3, b, s), 60),
+    "negative-binomial": (lambda b, s: _enclose_whole(Fraction(1, 7), Fraction(1, 5), b, s), 300),
+    "poisson": (lambda b, s: _enclose_poisson(Fraction(1, 10**6), Fraction(1, 3), b, s), 60),
     "blocks": (lambda b, s: _enclose_blocks(Fraction(1, 10**6), b, s), 40),
 }
 

@@ -54,12 +54,17 @@ def test_one_part_has_the_mean_absolute_value_and_variance_of_the_discrete_lapla
 
 
 def test_the_enclosed_half_is_the_negative_binomial_of_the_textbooks() -> None:
-    masses = np.diff(np.array([0, *_enclose_whole(Fraction(1, 4), 3, 64, 150)[0]], float)) / 2**64
+    masses = (
+        np.diff(np.array([0, *_enclose_whole(Fraction(1, 4), Fraction(1, 3), 64, 150)[0]], float)) / 2**64
+    )
     assert np.abs(masses - nbinom.pmf(np.arange(150), 1 / 3, -np.expm1(-0.25))).max() < 1e-13
 
 
 def test_the_enclosed_number_of_terms_is_poisson() -> None:
-    masses = np.diff(np.array([0, *_enclose_poisson(Fraction(1, 1000), 2, 64, 40)[0]], float)) / 2**64
+    masses = (
+        np.diff(np.array([0, *_enclose_poisson(Fraction(1, 1000), Fraction(1, 2), 64, 40)[0]], float))
+        / 2**64
+    )
     mean = -np.log(-np.expm1(-0.001)) / 2
     assert np.abs(masses - poisson.pmf(np.arange(40), mean)).max() < 1e-13
 
@@ -85,6 +90,25 @@ def test_table_and_compound_form_draw_one_law(compound: bool, parts: int) -> Non
     masses = nbinom.pmf(np.arange(30), 1 / parts, -np.expm1(-0.1))
     expected = np.append(masses, 1 - masses.sum()) * len(drawn)
     assert chisquare(counts, expected).pvalue > ALPHA
+
+
+@pytest.mark.parametrize("compound", [False, True])
+@pytest.mark.parametrize(("shape", "parts"), [(2, 3), (10, 9), (5, 1)])
+def test_an_agent_draws_the_parts_of_all_its_people_at_once(compound: bool, shape: int, parts: int) -> None:
+    """n = 100,000, up to 61 bins; sees a bin that is off by a few percent, not less."""
+    law, source = NegativeBinomial(Fraction(1, 4), parts, shape), SeededSource(21)
+    drawn = law.sample_compound(source, 100_000) if compound else law.sample(source, 100_000)
+    masses = nbinom.pmf(np.arange(60), shape / parts, -np.expm1(-0.25))
+    masses = masses[: int(np.argmax(masses[5:] < 1e-3)) + 5]
+    counts = np.bincount(np.minimum(drawn, len(masses)), minlength=len(masses) + 1)
+    expected = np.append(masses, 1 - masses.sum()) * len(drawn)
+    assert chisquare(counts, expected).pvalue > ALPHA
+
+
+def test_an_exponent_is_positive_and_not_too_large() -> None:
+    for shape, parts in ((0, 1), (-1, 2), (65, 1), (129, 2)):
+        with pytest.raises(InvalidParameter, match="exponent"):
+            NegativeBinomial(Fraction(1), parts, shape)
 
 
 def test_what_is_not_served_is_refused() -> None:

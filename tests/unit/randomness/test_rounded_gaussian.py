@@ -20,7 +20,7 @@ from localdp.randomness.source import Bits, Integers, RandomSource
 ALPHA = 1e-6
 DRAWS = 200_000
 BINS = 60
-VARIANCES = [256, 257, 1023, 10**4, 12_345_678, 1 << 40, 1 << 55]
+VARIANCES = [100, 256, 257, 1023, 10**4, 12_345_678, 1 << 40, 1 << 55]
 
 
 def follows(drawn: Integers, variance: int) -> bool:
@@ -49,14 +49,22 @@ def test_proposals_that_are_never_rejected_are_caught(monkeypatch: pytest.Monkey
     assert not follows(RoundedGaussian(10**4).sample(SeededSource(42), DRAWS), 10**4)
 
 
-def test_every_whole_number_has_its_probability_at_the_smallest_variance() -> None:
-    law = RoundedGaussian(256)
-    drawn = law.sample(SeededSource(43), DRAWS)
-    numbers = np.arange(-50, 51)
+def one_by_one(drawn: Integers, variance: int) -> bool:
+    """Whether every whole number within three standard deviations has its probability, and all others together."""
+    law, reach = RoundedGaussian(variance), max(2, round(3 * sqrt(variance)))
+    numbers = np.arange(-reach, reach + 1)
     expected = np.array([law.probability(int(n)) for n in numbers]) * DRAWS
-    counts = np.bincount(drawn[np.abs(drawn) <= 50] + 50, minlength=101)
+    counts = np.bincount(drawn[np.abs(drawn) <= reach] + reach, minlength=len(numbers))
     outside = DRAWS - expected.sum()
-    assert chisquare([*counts, DRAWS - counts.sum()], [*expected, outside]).pvalue > ALPHA
+    return bool(chisquare([*counts, DRAWS - counts.sum()], [*expected, outside]).pvalue > ALPHA)
+
+
+@pytest.mark.parametrize("variance", [1, 2, 4, 18, 63, 255, 256])
+def test_every_whole_number_has_its_probability_at_small_variances(variance: int) -> None:
+    drawn = RoundedGaussian(variance).sample(SeededSource(43), DRAWS)
+    assert one_by_one(drawn, variance)
+    coarse = np.rint(RoundedGaussian(variance * 4).sample(SeededSource(43), DRAWS) / 2)
+    assert not one_by_one(coarse.astype(np.int64), variance)  # rounded twice: a twin
 
 
 def test_the_probabilities_are_those_of_the_rounded_gaussian() -> None:
@@ -130,7 +138,7 @@ def test_cells_beyond_sixteen_sigma_are_handled() -> None:
 
 
 def test_variances_out_of_range_are_refused_and_nothing_is_drawn_of_none() -> None:
-    for variance in (0, 255, (1 << 56) + 1):
+    for variance in (0, -1, (1 << 56) + 1):
         with pytest.raises(InvalidParameter):
             RoundedGaussian(variance)
     assert RoundedGaussian(256).sample(SeededSource(1), 0).shape == (0,)

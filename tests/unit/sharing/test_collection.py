@@ -10,6 +10,7 @@ from localdp.sharing.collection import Contributor
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
 from localdp.sharing.prio3.fields import FIELD64, FIELD128
+from localdp.sharing.selection import Selection
 from tests.support.shares import bound, collection_of
 
 COLLECTION = collection_of()
@@ -24,6 +25,7 @@ CHANGES: dict[str, object] = {
     "minimum_batch": 11,
     "tier": "prio3",
     "relayed": True,
+    "blocks": "mean(age) in [0, 120] by 00",
     "binding": replace(COLLECTION.binding, ends=1),
 }
 
@@ -34,9 +36,15 @@ def test_whatever_is_changed_in_a_collection_changes_its_digest(field: str) -> N
 
 
 def test_every_field_is_among_those() -> None:
-    assert {name for name in COLLECTION.__dataclass_fields__ if name not in ("digest", "_ranges")} == set(
-        CHANGES
-    )
+    own = {name for name in COLLECTION.__dataclass_fields__ if name not in ("digest", "_ranges")}
+    assert own == CHANGES.keys() | {"selection"}  # which needs three servers and joint noise: below
+
+
+def test_what_is_selected_changes_the_digest() -> None:
+    asked = collection_of(plan=NoisePlan.JOINT, servers=("a", "b", "c"), encoding=Encoding.histogram(4))
+    selections = (Selection("largest", 4), Selection("quantile", 4, (75,)), Selection("quantile", 4, (76,)))
+    digests = {replace(asked, selection=one).digest for one in selections}
+    assert len(digests | {asked.digest}) == 4
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from localdp.algorithms.learners.scaling import Scaling
 from localdp.algorithms.quick_start import oracle_of_records
 from localdp.domains import RealDomain, Records, Schema
 from localdp.oracles.exact import ExactOracle
+from localdp.oracles.models import ModelName
 from localdp.queries.vector_query import VectorQuery
 
 FEATURES = 6
@@ -83,3 +84,48 @@ def test_a_projection_of_many_features_is_a_query_that_agents_take() -> None:
     records = people(10, 0.0, 1.0, features=300)
     scaling = Scaling.each(records.schema, records.schema.names, None)
     assert VectorQuery.parse(projection_query(scaling, 1), records.schema).length == 14
+
+
+def test_people_in_a_few_places_are_about_as_long_as_one() -> None:
+    draws = np.random.default_rng(4)
+    corners = np.where(draws.random((2, FEATURES)) < 0.5, -60.0, 60.0)
+    records = placed(corners[draws.integers(0, 2, 4000)] + draws.normal(size=(4000, FEATURES)))
+    bounded = Scaling.common(records.schema, records.schema.names, None)
+    units = in_units(records, learned(ExactOracle(records), bounded, 12))
+    assert 0.6 < np.sqrt(np.square(units).sum(axis=1).mean()) < 1.2
+
+
+def placed(table: np.ndarray, reach: float = 100.0) -> Records:
+    names = [f"x{place}" for place in range(table.shape[1])]
+    schema = Schema({name: RealDomain(-reach, reach) for name in names})
+    return Records.from_columns(schema, {name: table[:, place] for place, name in enumerate(names)})
+
+
+def test_where_bounds_are_a_hundred_times_too_wide_noise_is_not_the_scale() -> None:
+    table = np.random.default_rng(5).normal(size=(100_000, FEATURES))
+    records = placed(table, 500.0)
+    view = oracle_of_records(records, 1.0, "local").in_rounds(100)
+    bounded = Scaling.each(records.schema, records.schema.names, None)
+    units = in_units(records, learned(view, bounded, rounds_of_scale(100)))
+    assert np.sqrt(np.square(units).sum(axis=1).mean()) > 0.3  # around a centre that is noise: 0.02
+
+
+def test_features_of_different_sizes_are_told_apart_by_a_curator_alone() -> None:
+    table = np.random.default_rng(6).normal(size=(50_000, FEATURES)) * np.geomspace(30, 1, FEATURES)
+    records = placed(np.clip(table, -100, 100))
+    bounded = Scaling.each(records.schema, records.schema.names, None)
+    models: tuple[tuple[ModelName, bool], ...] = (("curator", True), ("local", False))
+    for model, even in models:
+        view = oracle_of_records(records, 1.0, model).in_rounds(25)
+        spreads = in_units(records, learned(view, bounded, 5, apart=True)).std(axis=0)
+        assert (spreads.max() < 3 * spreads.min()) == even
+
+
+def test_a_feature_that_is_the_same_for_all_keeps_its_unit() -> None:
+    table = np.random.default_rng(7).normal(size=(20_000, FEATURES))
+    table[:, 0] = 0.7
+    records = placed(table, 5.0)
+    bounded = Scaling.each(records.schema, records.schema.names, None)
+    view = oracle_of_records(records, 1.0, "curator").in_rounds(25)
+    found = learned(view, bounded, 5, apart=True)
+    assert found.widths[0] < 10 * found.widths[1]

@@ -43,6 +43,35 @@ def test_with_a_delta_the_accountant_vouches_for_more_than_the_book_does(rounds:
     assert 2.4 < float(budget.each) / float(book) < 2.7
 
 
+@pytest.mark.parametrize("rounds", [20, 500])
+def test_the_exponential_mechanism_selects_at_twice_epsilon_for_the_price_of_a_measurement(
+    rounds: int,
+) -> None:
+    delta = Fraction(1, 10**6)
+    pure, bounded = IterationBudget(ONE, rounds, delta), IterationBudget(ONE, rounds, delta, True)
+    assert bounded.selecting == bounded.each * 2 and pure.selecting == pure.each
+    spent = [
+        PrivacyEvent(bounded.selecting, rounds, bounded_range=True),
+        PrivacyEvent(bounded.each, rounds),
+    ]
+    assert total_epsilon(spent, delta).epsilon <= ONE
+    assert total_epsilon([PrivacyEvent(bounded.selecting, rounds)], delta).epsilon > ONE
+    assert 1.8 < float(bounded.selecting) / float(pure.selecting) < 2
+    assert float(bounded.each) > 0.9 * float(pure.each)
+    without = IterationBudget(ONE, rounds, bounded_range=True)  # pure epsilons add up, whatever the range
+    assert without.selecting == without.each == IterationBudget(ONE, rounds).each
+
+
+def test_what_is_not_of_bounded_range_does_not_get_its_budget() -> None:
+    curator = SelectingCurator(PEOPLE, 1.0, SeededSource(1), delta=1e-6)
+    budget = IterationBudget(ONE, 5, curator.delta, True)
+    for distinguisher in (None, ChoosesTheBest()):
+        with pytest.raises(InvalidParameter, match="bounded range"):
+            curator.begin(UNIVERSE, QUERIES, budget, distinguisher)
+    assert curator.claim.epsilon == Epsilon(0)
+    curator.begin(UNIVERSE, QUERIES, budget, ExponentialMechanism())
+
+
 def test_a_construction_is_charged_whole_and_before_anything_is_drawn() -> None:
     ledger = MemoryLedger(PEOPLE.people, ONE)
     curator = SelectingCurator(PEOPLE, 0.6, SeededSource(1), ledger=ledger)

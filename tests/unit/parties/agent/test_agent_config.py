@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.quotas import Quotas
 from localdp.errors import InvalidParameter
 from parties.agent import config as module
 from parties.agent.answers import Keeping
+from parties.agent.approval import ApprovalRules
 from parties.agent.calendar import Calendar
 from parties.agent.config import Dial, WitnessConfig, load_config
 from parties.agent.sections import Sections
+from parties.agent.settings import settings_of
 from parties.toml_file import TomlFile
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -150,6 +153,13 @@ def test_an_agent_that_dials_listens_only_if_it_is_told_to(tmp_path: Path) -> No
         (LEAST + "witness = { address = 'x:1', public_key = 'zz' }", "witness.public_key: 32 bytes"),
         (LEAST + "witness = { address = 'x:1', name = 'auditor' }", "witness.name: goes with [tls]"),
         (LEAST + "data.rows = 'every'", "data.rows: one of one, sample, each"),
+        (LEAST + "quotas.others = 0.2", "quotas: all together are more than budget.total = 0.1"),
+        (LEAST + "quotas.ada = 0.05", "quotas.ada: names an analyst by its certificate: it needs [tls]"),
+        (LEAST + "quotas.others = 'much'", "quotas.others"),
+        (WHOLE + "[quotas]\neve = 1", "quotas.eve: is not one of policy.aggregators"),
+        (LEAST + "approval.columns = ['age']", "approval.columns: 'age' is not a column of the schema"),
+        (LEAST + "approval.analysts = ['ada']", "approval.analysts: names analysts by their certificates"),
+        (LEAST + "approval.questions = 1", "approval.questions: true or false"),
         (LEAST + "listen = 5", "listen: a section"),
         (LEAST + "listen.address = '7000'", "listen.address: a host and a port"),
         (LEAST + "dial.name = 'analyst'", "dial.coordinator: missing"),
@@ -195,7 +205,7 @@ def test_every_key_that_is_read_is_shown(tmp_path: Path) -> None:
 
 def test_saying_what_holds_anyway_changes_nothing(tmp_path: Path) -> None:
     told = re.findall(r"^\| `(\w+\.\w+)` \| `(.+)` \|$", PAGE.read_text(), re.MULTILINE)
-    assert len(told) == 20
+    assert len(told) == 21
     least = load_config(written(tmp_path, LEAST))
     assert (
         load_config(written(tmp_path, LEAST + "\n".join(f"{key} = {value}" for key, value in told)))
@@ -206,6 +216,17 @@ def test_saying_what_holds_anyway_changes_nothing(tmp_path: Path) -> None:
         other = {"false": "true", "1": "5", "2": "3", "100000": "7", "25000": "7"}.get(value, other)
         other = {"data.rows": '"sample"', "listen.address": '"127.0.0.1:1"'}.get(key, other)
         other = {"epochs.open": '"daily 03:00"', "policy.describe": '"aggregators"'}.get(key, other)
+        other = {"data.encoding": '"latin-1"'}.get(key, other)
         person = 'data.person = "patient"\n' if key == "data.rows" else ""
         path = written(tmp_path, f"{LEAST}{person}{key} = {other}\n")
         assert load_config(path) != least, key
+
+
+def test_quotas_and_approval_are_read(tmp_path: Path) -> None:
+    more = "[quotas]\nanalyst = 6\nothers = 1.5\n[approval]\ncolumns = ['ward']\nquestions = true\n"
+    config = load_config(written(tmp_path, WHOLE + more))
+    assert config.quotas == Quotas({"analyst": Epsilon.requested(6)}, Epsilon.requested("1.5"))
+    assert config.approval == ApprovalRules(frozenset({"ward"}), frozenset(), True)
+    told = settings_of(config)
+    assert "quotas = analyst 6, others 1.5" in told and "approval.columns = ward" in told
+    assert "quotas" not in settings_of(load_config(written(tmp_path, WHOLE)))

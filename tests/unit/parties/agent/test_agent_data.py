@@ -98,13 +98,13 @@ def test_whole_numbers_may_come_as_floats_and_labels_as_numbers(tmp_path: Path) 
 def test_a_value_outside_its_domain_is_refused_by_its_place_and_never_shown(
     tmp_path: Path, wrong: dict[str, list[Any]], suffix: str, place: str
 ) -> None:
-    with pytest.raises(InvalidRecord, match=f", {place}: not in the domain") as refusal:
+    with pytest.raises(InvalidRecord, match=f"1 cell is .*, first in {place}; ") as refusal:
         load_table(write(tmp_path / f"t.{suffix}", **wrong), SCHEMA)
     assert str(CANARY) not in str(refusal.value)
 
 
 def test_an_empty_cell_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidRecord, match="empty in 1 rows"):
+    with pytest.raises(InvalidRecord, match="empty in 1 row"):
         load_table(write(tmp_path / "t.parquet", age=[30, None, 30, 120]), SCHEMA)
 
 
@@ -133,4 +133,4 @@ def test_an_empty_table_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match=r"\.csv"):
-        load_table(tmp_path / "t.xlsx", SCHEMA)
+        load_table(tmp_path / "t.doc", SCHEMA)

@@ -16,9 +16,11 @@ import pytest
 from localdp.domains import BitDomain, CategoryDomain, IntegerDomain, RealDomain, Schema
 from localdp.errors import InvalidParameter, InvalidRecord
 from parties.agent import csv_table
-from parties.agent.cells import meaning
+from parties.agent.cells import understood
 from parties.agent.csv_table import CsvFile, ListedColumns, by_pyarrow
 from parties.agent.data import load_table
+from parties.agent.reading import Reading
+from parties.agent.verdicts import Verdict
 
 SCHEMA = Schema(
     {
@@ -57,6 +59,9 @@ GOOD: dict[str, str | bytes] = {
     "other truths and numbers": HEADER + "YES,30.0,A\n No , +4e1,07\n",
     "further columns": "name,ill,age,ward,\nü,1,30,A,\n,0,40,07,x\n",
     "a further column twice": "note,ill,age,ward,note\na,1,30,A,b\nc,0,40,07,d\n",
+    "trailing delimiters": HEADER + "true,30,A,\nfalse,40,07,,\n",
+    "trailing delimiters in the header alone": HEADER.strip() + ",,\ntrue,30,A\nfalse,40,07,\n",
+    "the line that spreadsheets begin with": "sep=,\n" + HEADER + "true,30,A\nfalse,40,07\n",
     "a further column of 100,000 characters": f"note,ill,age,ward\n{LONG},1,30,A\n,0,40,07\n",
 }
 
@@ -84,7 +89,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a header alone": (HEADER, "the table has no rows"),
     "no header": (
         f"true,{CANARY},A\n",
-        "there is no column 'ill'; is its first row the names of the columns?",
+        "there is no column 'ill', and no other one of the schema; is its first row the names of the columns?",
     ),
     "a missing column": ("ill,age\n1,30\n", "there is no column 'ward'; it has ill, age"),
     "a misspelt column": (
@@ -98,40 +103,46 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a column twice": ("ill,age,age,ward\n1,30,30,A\n", "there are two columns 'age'"),
     "a wrong type": (
         HEADER + f"1,30,A\n1,{CANARY}x,A\n",
-        "column 'age', line 3: not in the domain (integer from 0 to 120)",
+        "column 'age': 1 cell is no number (integer from 0 to 120), first in line 3",
     ),
-    "a wrong truth": (HEADER + f"{CANARY},30,A\n", "column 'ill', line 2: not in the domain (bit)"),
+    "a wrong truth": (
+        HEADER + f"{CANARY},30,A\n",
+        "column 'ill': 1 cell is neither true nor false (bit), first in line 2",
+    ),
     "hexadecimal": (
         HEADER + "1,0x1F,A\n",
-        "column 'age', line 2: not in the domain (integer from 0 to 120)",
+        "column 'age': 1 cell is no number (integer from 0 to 120), first in line 2",
     ),
     "other digits": (
         HEADER + "1,١٢,A\n",
-        "column 'age', line 2: not in the domain (integer from 0 to 120)",
+        "column 'age': 1 cell is no number (integer from 0 to 120), first in line 2",
     ),
     "digits in groups": (
         HEADER + "1,1_0,A\n",
-        "column 'age', line 2: not in the domain (integer from 0 to 120)",
+        "column 'age': 1 cell is no number (integer from 0 to 120), first in line 2",
     ),
     "an endless number": (
         HEADER + f"1,{'9' * 5000},A\n",
-        "column 'age', line 2: not in the domain (integer from 0 to 120)",
+        "column 'age': 1 cell is no number (integer from 0 to 120), first in line 2",
     ),
-    "a label that is not there": (HEADER + "1,30,7\n", "column 'ward', line 2: not in the domain ("),
+    "a label that is not there": (
+        HEADER + "1,30,7\n",
+        "column 'ward': 1 cell is none of the labels (category of 4 labels), first in line 2",
+    ),
     "behind a cell of two lines": (
         f'note,{HEADER}"l\nm",1,30,A\n\n,1,{CANARY},A\n',
-        "column 'age', line 5: not in the domain (integer from 0 to 120)",
+        "column 'age': 1 cell is above the upper bound (integer from 0 to 120), first in line 5",
     ),
     "empty cells": (
         HEADER + "1,,A\n1,30,A\n1,NA,A\n1, nan ,A\n",
         "column 'age' is empty in 3 rows, first in line 2; every person needs a value",
     ),
-    "an empty label": (HEADER + "1,30,A\n1,30,\n", "column 'ward' is empty in 1 rows, first in line 3"),
+    "an empty label": (HEADER + "1,30,A\n1,30,\n", "column 'ward' is empty in 1 row, first in line 3"),
     "a cell too few": (HEADER + "1,30,A\n1,30\n", "line 3 has 2 cells, and the header has 3"),
-    "a trailing delimiter": (HEADER + "1,30,A,\n", "line 2 has 4 cells, and the header has 3"),
+    "a cell too many": (HEADER + "1,30,A,x\n", "line 2 has 4 cells, and the header has 3"),
     "another delimiter": (
         HEADER.replace(",", ";") + "1;30;A\n",
-        "there is no column 'ill'; it has ill;age;ward",
+        "there is no column 'ill'; the first row is one cell; is it separated otherwise? Say separator = \";\"",
     ),
     "a quote that is not closed": (
         HEADER + f'1,30,A\n1,30,"A\n1,{CANARY},A\n',
@@ -147,7 +158,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     ),
     "a cell of 100,000 characters": (
         HEADER + f"1,30,A\n1,30,{LONG}\n",
-        "column 'ward', line 3: not in the domain (",
+        "column 'ward': 1 cell is none of the labels (category of 4 labels), first in line 3",
     ),
     "a cell without end": (
         HEADER + f"1,30,A\n1,30,{LONG}{LONG}\n",
@@ -199,7 +210,7 @@ def test_people_are_told_apart_by_what_stands_there(way: str, tmp_path: Path) ->
     assert seen == [["007", "7", "x"]]
     assert ownership is not None and ownership.owners.tolist() == [0, 0, 1, 2]
     assert records.column("ill").tolist() == [True, False, False, True]
-    with pytest.raises(InvalidRecord, match="column 'who' is empty in 1 rows, first in line 3"):
+    with pytest.raises(InvalidRecord, match="column 'who' is empty in 1 row, first in line 3"):
         load_table(written(tmp_path, "who,ill\na,1\n,0\n"), schema, "who")
 
 
@@ -267,32 +278,40 @@ def test_other_files_say_what_they_need(monkeypatch: pytest.MonkeyPatch, tmp_pat
         load_table(tmp_path / "t.parquet", SCHEMA)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("70.5", 70.5),
-        ("-1", -1.0),
-        (".5", 0.5),
-        ("7e-3", 0.007),
-        (" 8 ", 8.0),
-        ("inf", "inf"),
-        ("1,5", "1,5"),
-        ("", ""),
-    ],
-)
-def test_real_numbers_are_decimal(text: str, value: object) -> None:
-    assert meaning(text, RealDomain(-10, 300)) == value
+def found(text: str, domain: RealDomain | IntegerDomain) -> tuple[float, Verdict]:
+    one = understood([text], domain, Reading("x"))
+    return one.values[0].item(), Verdict(one.verdicts[0])
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
+    ("text", "value"), [("70.5", 70.5), ("-1", -1.0), (".5", 0.5), ("7e-3", 0.007), (" 8 ", 8.0)]
+)
+def test_real_numbers_are_decimal(text: str, value: float) -> None:
+    assert found(text, RealDomain(-10, 300)) == (value, Verdict.SAID)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [("inf", Verdict.NO_NUMBER), ("1,5", Verdict.NO_NUMBER), ("", Verdict.EMPTY), ("301", Verdict.ABOVE)],
+)
+def test_what_is_no_number_of_the_domain_is_told_apart(text: str, verdict: Verdict) -> None:
+    assert found(text, RealDomain(-10, 300))[1] == verdict
+
+
+@pytest.mark.parametrize(("text", "value"), [("30.0", 30), ("3e1", 30), ("9007199254740992", 2**53)])
+def test_whole_numbers_stay_exact(text: str, value: int) -> None:
+    assert found(text, IntegerDomain(0, 2**53)) == (value, Verdict.SAID)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
     [
-        ("30.0", 30),
-        ("3e1", 30),
-        ("30.5", "30.5"),
-        ("1e300", "1e300"),
-        ("9007199254740993", 9007199254740993),
+        ("30.5", Verdict.NOT_WHOLE),
+        ("1e300", Verdict.ABOVE),
+        ("9007199254740993", Verdict.ABOVE),
+        ("9" * 40, Verdict.ABOVE),
+        ("-" + "9" * 40, Verdict.BELOW),
     ],
 )
-def test_whole_numbers_stay_exact(text: str, value: object) -> None:
-    assert meaning(text, IntegerDomain(0, 2**53)) == value
+def test_what_is_no_whole_number_of_the_domain_is_told_apart(text: str, verdict: Verdict) -> None:
+    assert found(text, IntegerDomain(0, 2**53))[1] == verdict

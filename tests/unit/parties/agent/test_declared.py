@@ -15,7 +15,8 @@ from localdp.errors import InvalidParameter
 from parties import codec
 from parties.agent.config import load_config
 from parties.agent.data import load_table
-from parties.agent.declared import Declared, Reading, declared_schema
+from parties.agent.declared import Declared, declared_schema
+from parties.agent.reading import Reading
 from parties.agent.state import init_storage
 from parties.experiments.definition import DataSource
 from parties.experiments.reading import load_experiment

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Asked, Cohort, Split
 from localdp.errors import PolicyRefused, RequestExpired, UnknownIndex
-from localdp.party.party import Charged, Draw, Party, Request
+from localdp.party.charging import Charged
+from localdp.party.party import Draw, Party, Request
 from localdp.randomizers.definition import LocalRandomizer, Reports, Values
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from localdp.randomizers.memoised import memoised_symmetric_unary

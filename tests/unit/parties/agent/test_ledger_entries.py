@@ -13,6 +13,7 @@ from localdp.errors import StorageFailed
 from parties.agent.entries import (
     Checkpoint,
     Content,
+    Decided,
     EpochEnded,
     EpochOpened,
     Loss,
@@ -37,6 +38,7 @@ CONTENTS: list[Content] = [
     Loss(Epsilon(1 << 60), "a lost disk"),
     Upgrade(1, 4, b"h" * 32),
     Witnessed(b"k" * 32),
+    Decided("Zoë", "smoker and age > 40", Epsilon(5), True),
 ]
 
 
@@ -49,7 +51,7 @@ def test_what_is_written_is_read_back(content: Content) -> None:
 
 
 def test_the_kinds_are_all_there_are() -> None:
-    assert len({kind_of(content) for content in CONTENTS}) == 8
+    assert len({kind_of(content) for content in CONTENTS}) == 9
 
 
 @pytest.mark.parametrize("content", CONTENTS, ids=kind_of)

@@ -172,7 +172,7 @@ def test_a_table_that_was_read_and_not_published_leaves_nobody_behind(
     world: World, monkeypatch: pytest.MonkeyPatch, kind: type[Numbers], left: int
 ) -> None:
     newcomer(world.config)
-    monkeypatch.setattr("parties.agent.state.Numbers", kind)
+    monkeypatch.setattr("parties.agent.table.Numbers", kind)
     world.witness.away = True
     with pytest.raises(Unreachable):
         publish(world.config)

@@ -6,14 +6,16 @@ import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidRecord, RequestExpired, StorageFailed, Unreachable
+from localdp.party.epoch import Epoch
 from parties.agent.config import AgentConfig, load_config
-from parties.agent.epochs import opened_epoch
+from parties.agent.epochs import load_epoch, opened_epoch
 from parties.agent.state import (
     LEDGER_NAME,
     AgentState,
@@ -60,6 +62,23 @@ def test_a_new_agent_has_an_open_epoch_and_one_copy_of_its_records(
     assert state.party.epoch.number == 1
     assert len(copies(config)) == 1
     assert (config.storage / copies(config)[0]).stat().st_mode & 0o077 == 0
+
+
+def test_an_epoch_that_opens_while_the_one_before_it_is_loaded_keeps_its_copy(
+    config: AgentConfig, state: AgentState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*arguments: Any) -> Epoch:
+        loaded = load_epoch(*arguments)
+        monkeypatch.undo()
+        publish(config)
+        return loaded
+
+    publish(config)
+    monkeypatch.setattr("parties.agent.state.load_epoch", slow)
+    state.refresh()
+    assert state.party.epoch.number == 2
+    state.refresh()
+    assert state.party.epoch.number == 3
 
 
 @pytest.mark.parametrize("accident", ["changed", "deleted", "nonsense"])

@@ -111,7 +111,7 @@ def test_nothing_is_made_where_a_part_of_a_state_is_left(tmp_path: Path) -> None
         for name in (LEDGER_NAME, ANSWERS_NAME):
             (config.storage / (name + suffix)).touch()
     parts = [path for path in config.storage.iterdir() if path.suffix != LOCK_SUFFIX]
-    assert len(parts) == 9
+    assert len(parts) == 10
     for path in parts:
         path.rename(tmp_path / path.name)
     for path in parts:

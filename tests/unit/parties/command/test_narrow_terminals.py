@@ -17,9 +17,10 @@ from localdp.cohorts import Cohort
 from localdp.experiments.comparison import Comparison
 from localdp.selection import choose
 from parties.agent.entries import LedgerEntry
+from parties.agent.uses import question_of
 from parties.command.choose import print_choice
 from parties.command.doctor import print_findings
-from parties.command.history import print_history, question_of
+from parties.command.history import print_history
 from parties.command.output import plain_path, print_prose
 from parties.command.run import _SPARE, _result_table
 from parties.doctor.finding import note, ok

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import typer
+from rich.text import Text
 
 from localdp import errors
 from parties.command import output
@@ -188,6 +189,6 @@ def test_nothing_happens_around_a_body_that_succeeds(capsys: pytest.CaptureFixtu
 
 
 def test_consoles_write_to_their_own_stream_without_colour(capsys: pytest.CaptureFixture[str]) -> None:
-    output.stdout_console().print("[bold]result[/bold]")
-    output.stderr_console().print("[red]progress[/red]")
+    output.stdout_console().print(Text("result", style="bold"))
+    output.stderr_console().print(Text("progress", style="red"))
     assert capsys.readouterr() == ("result\n", "progress\n")

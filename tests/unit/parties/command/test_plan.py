@@ -52,7 +52,10 @@ def test_a_person_reads_a_table() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--people", "10", "--models", "secret"], "one of exact, curator, local, shuffled, shared"),
+        (
+            ["--people", "10", "--models", "secret"],
+            "one of exact, curator, local, shuffled, flooded, shared",
+        ),
         (["--people", "10", "--compare", "0.2"], "two shares with a comma"),
         (["--people", "10", "--compare", "0.2,0.2"], "differ"),
         (["--people", "10", "--half-width", "0"], "a half-width is positive"),

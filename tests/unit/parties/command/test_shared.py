@@ -51,12 +51,13 @@ def test_every_plan_is_explained() -> None:
         "no privacy",
     ):
         assert text in printed
-    assert "any 2 of the 3 servers" in printed and "joint noise 2.6e-19, else 0" in printed
+    assert "any 2 of the 3 servers" in printed and "joint and proved noise 2.6e-19, else 0" in printed
     assert [plan["plan"] for plan in data_of("--servers", "4")["plans"]] == [
         "each-server",
         "divided",
         "divided(1)",
         "divided(2)",
+        "proved",
     ]
 
 

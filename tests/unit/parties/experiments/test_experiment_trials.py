@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from localdp.errors import LocalDpError
 from parties.experiments.cells import Block, cells_of
-from parties.experiments.executors import ThisProcess, executor_of, run_blocks
 from parties.experiments.trials import run_block
 from tests.support.experiments import SMALL, experiment, work
 
@@ -105,29 +102,6 @@ def test_missing_parties_are_counted_where_parties_answer(tmp_path: Path, model:
             == (0 if model == "curator" else 10)
         )
         assert row["reports"] == (30 if model == "curator" else 10)
-
-
-@pytest.mark.parametrize("make", [ThisProcess, lambda: executor_of(1)], ids=["class", "one job"])
-def test_an_executor_gives_back_every_item_with_its_result(make: Callable[[], ThisProcess]) -> None:
-    kept: dict[int, int] = {}
-    told: list[int] = []
-    run_blocks(
-        lambda number: number * number,
-        range(1, 20),
-        1,
-        kept.__setitem__,
-        lambda number, _: told.append(number),
-        lambda _: make(),
-    )
-    assert kept == {number: number**2 for number in range(1, 20)} and told == list(kept)
-
-
-def test_an_error_in_a_block_reaches_who_asked() -> None:
-    def fail(_: int) -> None:
-        raise LocalDpError("no")
-
-    with pytest.raises(LocalDpError, match="no"):
-        run_blocks(fail, [1], 1, lambda *_: None, lambda *_: None)
 
 
 def test_cells_are_every_combination_once(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ BAD: dict[str, tuple[Any, Any, str]] = {
     "an empty cell": (
         pandas.DataFrame({"smoker": [True, None]}),
         {"smoker": {"kind": "bit"}},
-        "empty in 1 rows",
+        "empty in 1 row",
     ),
     "mixed types": (
         pandas.DataFrame({"smoker": [b"x", 4.5, "a"]}),

@@ -74,6 +74,30 @@ def test_unusual_instances_are_sharded_like_usual_ones(prio3: Prio3, way: Way) -
 
 
 @EVERY_WAY
+@pytest.mark.parametrize(
+    "circuit",
+    [
+        HistogramCircuit(1, 1),
+        HistogramCircuit(2, 1),
+        HistogramCircuit(9, 20),
+        HistogramCircuit(17, 4),
+        HistogramCircuit(16, 4),
+        HistogramCircuit(7, 3, FIELD64),
+    ],
+    ids=["one bucket", "chunks of one", "chunk longer than all", "last chunk of one", "full", "Field64"],
+)
+def test_every_bucket_of_histograms_of_every_shape_has_the_proof_of_the_reference(
+    circuit: HistogramCircuit, way: Way
+) -> None:
+    for proofs in (1, 2):
+        prio3 = Prio3(circuit, 2, proofs=proofs)
+        measurements = list(range(circuit.length))
+        nonces, coins = coins_for(prio3, len(measurements))
+        made = BlockSharder(prio3, CONTEXT, **way).shard(measurements, nonces, coins)
+        assert_as_reference(prio3, measurements, nonces, coins, made)
+
+
+@EVERY_WAY
 @pytest.mark.parametrize("field", [FIELD64, FIELD128], ids=["Field64", "Field128"])
 def test_ranges_wider_than_the_integers_of_numpy_are_encoded_one_by_one(field: Any, way: Way) -> None:
     prio3 = Prio3(Sum(FIELD64.modulus - 1, field), 2)

@@ -6,6 +6,7 @@ of `batch.flp` and `batch.circuits`; only the five circuits of the draft have a 
 Checked by comparing all implementations in tests/unit/sharing/prio3/test_engines.py.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -98,8 +99,9 @@ def _bit_reversed(size: int) -> list[int]:
     return [0] if size == 1 else [2 * i + bit for bit in (0, 1) for i in _bit_reversed(size // 2)]
 
 
+@lru_cache(maxsize=16)
 def constants_of(prio3: Prio3) -> Words:
-    """The constants as factors, in rows of one length."""
+    """The constants as factors, in rows of one length: the same for every block, and never written to."""
     circuit, field = prio3.circuit, prio3.field
     size = 2 * circuit.wire_length
     scale = field.inverse(circuit.wire_length)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from localdp.sharing.prio3.batch.compiled.derivations import SEED_WORDS, CompiledDerivations, as_words
 from localdp.sharing.prio3.batch.compiled.plan import constants_of, shape_of
+from localdp.sharing.prio3.batch.compiled.prove_one import factors_between
 from localdp.sharing.prio3.batch.compiled.steps import Steps, element_of, limbs_of, slice_size
 from localdp.sharing.prio3.batch.encoding import Digits
 from localdp.sharing.prio3.batch.numpy_sharding import NumpySharding, Seeds, seeds_of
@@ -16,6 +17,7 @@ from localdp.sharing.prio3.batch.words import Octets, Words
 from localdp.sharing.prio3.derivations import Prio3Task
 from localdp.sharing.prio3.messages import LEADER
 from localdp.sharing.prio3.prio3 import Prio3
+from localdp.sharing.prio3.vector_circuits import HistogramCircuit
 
 
 class CompiledSharding:
@@ -27,6 +29,8 @@ class CompiledSharding:
         self._derive = CompiledDerivations(task, self._steps.streams)
         self._shape, self._constants = shape_of(prio3), constants_of(prio3)
         self._zero, self._one = element_of(prio3, 0), element_of(prio3, 1)
+        histogram = isinstance(prio3.circuit, HistogramCircuit)  # whose measurements have a single one
+        self._between = factors_between(prio3) if histogram else None
         self._plain = NumpySharding(prio3, task)
 
     def shard(self, digits: Digits, nonces: Octets, randomness: Octets) -> tuple[Octets, list[Octets]]:
@@ -71,6 +75,17 @@ class CompiledSharding:
             self._derive.joint_coins(joint_seeds, joint)
         self._prove(encoded, joint, seeds, rows[:, cut:], rejected)
 
+    def _write_proofs(
+        self, encoded: Words, coins: Words, joint: Words, rejected: NDArray[np.uint8], leader: Words
+    ) -> None:
+        shape, zero = self._shape, self._zero
+        if self._between is not None:
+            self._steps.prove_one(shape, self._between, zero, encoded, coins, joint, rejected, leader)
+        else:
+            self._steps.prove(
+                shape, self._constants, zero, self._one, encoded, coins, joint, rejected, leader
+            )
+
     def _empty(self, count: int, elements: int, words: int = 0) -> Words:
         return np.empty((count, self._limbs * elements + words), np.uint64)
 
@@ -108,9 +123,7 @@ class CompiledSharding:
         shape, count = self._shape, len(encoded)
         coins = self._empty(count, shape.arity * shape.proofs)
         self._derive.prove_coins(as_words(seeds.prove), coins)
-        self._steps.prove(
-            shape, self._constants, self._zero, self._one, encoded, coins, joint, rejected, leader
-        )
+        self._write_proofs(encoded, coins, joint, rejected, leader)
         length = (shape.arity + shape.gadget) * shape.proofs
         share = self._empty(count, length)
         for server, seed in enumerate(seeds.helpers, 1):

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from localdp.sharing.prio3.batch.compiled import decide, prove, query, sponge, tally
+from localdp.sharing.prio3.batch.compiled import decide, prove, prove_one, query, sponge, tally
 from localdp.sharing.prio3.batch.compiled.toolchain import entry
 from localdp.sharing.prio3.batch.compiled.words import Word
 from localdp.sharing.prio3.batch.role import Tell
@@ -49,6 +49,11 @@ class Steps:
         return entry(prove.prove, prove.prove_signature(self._limbs))
 
     @cached_property
+    def prove_one(self) -> Step:
+        """The same, where a measurement is a single one among zeros."""
+        return entry(prove_one.prove_one, prove_one.prove_one_signature(self._limbs))
+
+    @cached_property
     def take_away(self) -> Step:
         """A helper's part from the leader's."""
         return entry(prove.take_away, prove.take_away_signature(self._limbs))
@@ -57,7 +62,7 @@ class Steps:
 _SLICE_BYTES = 1 << 19  # Of input shares as field elements: about half of a second-level cache.
 _SMALLEST_SLICE = 32  # Reports, so that a slice costs more than the calls around it.
 VERIFYING = ("streams", "query", "decide", "tally")
-SHARDING = ("streams", "prove", "take_away")
+SHARDING = ("streams", "prove", "prove_one", "take_away")
 
 
 def limbs_of(prio3: Prio3) -> int:

@@ -1,0 +1,100 @@
+"""Where files are: on this machine, or at an address of fsspec such as s3://bucket/reports (extra `scale`).
+
+Checked in tests/unit/parties/at_rest/test_places.py.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from localdp.errors import InvalidParameter
+from parties.durable import sync_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fsspec import AbstractFileSystem
+
+_SUFFIX = ".part"  # of a file that is not whole yet
+
+
+def found(pattern: str) -> list[str]:
+    """The files that a pattern such as reports/*.parquet means, in order; each once."""
+    if not is_elsewhere(pattern):
+        return sorted({os.path.realpath(one) for one in glob.glob(pattern)})
+    system, path = _system(pattern)
+    return sorted(system.unstrip_protocol(one) for one in system.glob(path))
+
+
+@contextmanager
+def opened(place: str) -> Iterator[BinaryIO]:
+    """A file, to be read."""
+    if not is_elsewhere(place):
+        with Path(place).open("rb") as file:
+            yield file
+        return
+    system, path = _system(place)
+    with system.open(path, "rb") as file:
+        yield file
+
+
+@contextmanager
+def written(place: str) -> Iterator[BinaryIO]:
+    """A file, which is there when it is whole, and durable; one of that name that was there before is replaced.
+
+    Here it is for its owner alone, and no link is followed.
+    """
+    if not is_elsewhere(place):
+        with _written_here(Path(place)) as file:
+            yield file
+        return
+    system, path = _system(place)
+    with system.transaction, system.open(path, "wb") as file:
+        yield file
+
+
+def is_elsewhere(place: str) -> bool:
+    """Whether it is not a path of this machine."""
+    return "://" in place
+
+
+def inside(directory: str, name: str) -> str:
+    """The place of a file in a directory."""
+    return f"{directory.rstrip('/')}/{name}" if is_elsewhere(directory) else str(Path(directory) / name)
+
+
+@contextmanager
+def _written_here(path: Path) -> Iterator[BinaryIO]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, partial = tempfile.mkstemp(
+        dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX
+    )  # a new file, for its owner alone
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
+    sync_directory(path.parent)
+
+
+def _system(place: str) -> tuple[AbstractFileSystem, str]:
+    try:
+        import fsspec
+    except ImportError as error:
+        raise InvalidParameter(
+            f"{place!s:.80} is not on this machine: such addresses need the extra scale: pip install 'localdp[scale]'"
+        ) from error
+    try:
+        system, path = fsspec.core.url_to_fs(place)
+    except (ImportError, ValueError) as error:
+        raise InvalidParameter(f"{place!s:.80} cannot be opened: {error}") from error
+    return system, path
