@@ -93,7 +93,8 @@ def release(
 
     wanted = _OF.get(name, of)
     if len(of) != len(wanted):
-        raise InvalidParameter(f"{name} takes {len(wanted)} of these, and not {len(of)}")
+        takes = f"one {wanted[0]}" if len(wanted) == 1 else " and ".join(wanted)
+        raise InvalidParameter(f"{name} takes {takes}, and not {len(of)} of these")
     listed = name in _OF_MANY
     about: Data = {_OF_MANY[name]: of} if listed else dict(zip(_OF[name], of, strict=True))
     patient = {"check_signal": False} if anyway else {}

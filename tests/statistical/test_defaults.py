@@ -5,8 +5,8 @@ rotation; bounds are 5 on either side.  Labels are the side of a random plane; t
 0.909 without privacy, within bounds of 1 on either side.  Four clusters are at corners of a cube of side 1, moved by up to
 0.1, or anywhere in a cube of side 2, with a spread of 0.15.  Every fit keeps an account of what people spend.
 
-By day one seed of each, against a floor that is 0.04 lower; at night the mean of 20 seeds against the figure itself.  Twins
-that must be caught: a scale that is left at the bounds, and a spend that is larger than epsilon.
+By day the middle one of three seeds of each, against a floor that is 0.04 lower; at night the mean of 20 seeds against the
+figure itself.  Twins that must be caught: a scale that is left at the bounds, and a spend that is larger than epsilon.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from localdp.oracles.models import ModelName
 from localdp.randomness.source import Floats
 
 PEOPLE, DIMENSION, SEEDS = 100_000, 10, 20
-BY_DAY = 0.04  # that one seed may be below the mean of many
+BY_DAY = 0.04  # that the middle one of three seeds may be below the mean of many
 NAMES = tuple(f"x{place}" for place in range(DIMENSION))
 ONE = 1.0
 Fitted = TypeVar("Fitted", bound=Learner)
@@ -137,10 +137,9 @@ CURATED: list[tuple[Result, str, float]] = [
 
 
 @pytest.mark.parametrize(("learned", "kind", "least"), FIGURES)
-def test_one_seed_is_near_the_figure(learned: Result, kind: str, least: float) -> None:
-    # A fit in twenty or so of a correlated line is far off: then the middle one of some is near.
-    seeds = 3 if learned is linear else 1
-    assert np.median([learned(kind, seed) for seed in range(seeds)]) >= least - BY_DAY
+def test_the_middle_one_of_three_seeds_is_near_the_figure(learned: Result, kind: str, least: float) -> None:
+    # A fit in twenty or so is far off: the middle one of three is near.
+    assert np.median([learned(kind, seed) for seed in range(3)]) >= least - BY_DAY
 
 
 @pytest.mark.parametrize(("learned", "kind", "least"), [CURATED[1], CURATED[3]])
