@@ -31,7 +31,7 @@ demo: $(DEMO) ## the separation of section 9.3, on real processes, with a pictur
 
 test: $(READY) ## every test but the nightly ones
 	@.ci/browser # Chromium, where it is absent and may be installed
-	$(BIN)/pytest -n 2 -m 'not nightly'
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not nightly'
 
 check: $(READY) ## style, types, rooms, protos
 	$(BIN)/ruff check .
@@ -60,7 +60,7 @@ docs: $(DOCS)/.ready ## the documentation as a site, in out/site
 	@echo "read it: out/site/index.html; to search it, too: $(PYTHON) -m http.server --bind 127.0.0.1 --directory out/site"
 
 nightly: $(READY) ## the long checks
-	$(BIN)/pytest -n 2 -m nightly
+	$(BIN)/pytest -n 2 --dist worksteal -m nightly
 
 protos: $(READY) ## regenerate parties/wire from protos/
 	$(BIN)/python protos/generate.py
