@@ -33,6 +33,7 @@ _OF = {
     "stable-mean": ("column",),
     "auction": ("bid",),
     "two-outcomes": ("first", "second"),
+    "facilities": ("place",),
 }
 # And over a stream of people, or as answers that belong together.
 _OF_MANY = {**_OF_A_LIST, "projected": "queries", "experts": "losses", "simplex": "columns"}
@@ -58,6 +59,7 @@ def release(
             "stable-mean",
             "equilibrium",
             "auction",
+            "facilities",
             "two-outcomes",
             "finite-class",
         ],
@@ -65,8 +67,8 @@ def release(
             help="ranges: the quantiles of a column; marginals: tables of several columns; construction: a list of "
             "queries; stream: a running count; blocks: an estimate of blocks of people; winner: the most frequent value; "
             "blocks-winner: what most blocks say; scale, stable-median, stable-mean: where data are stable; "
-            "equilibrium: roads, over a billboard; auction: a price; two-outcomes: the better one; finite-class: the "
-            "best of a list of conditions."
+            "equilibrium: roads, over a billboard; auction: a price; facilities: where to put them; two-outcomes: the "
+            "better one; finite-class: the best of a list of conditions."
         ),
     ],
     of: Annotated[
