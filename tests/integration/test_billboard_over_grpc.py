@@ -116,12 +116,13 @@ def test_no_cost_leaves_an_agent_and_all_rounds_cost_what_one_does() -> None:
 
 def test_a_move_that_is_asked_again_is_the_same_road_and_costs_nothing() -> None:
     party = garage("2")
-    request = move(board().with_loads([0.5, 0.5]).move)
+    second = board().with_loads([0.5, 0.5]).move
+    request = move(second)
     with reached(party) as (remote, _):
         first = asked(remote, request)
         assert [asked(remote, request) for _ in range(3)] == [first] * 3
         assert spent(party) == {1.0}
-        assert asked(remote, move(request.question(SCHEMA).query.expression, 2)) != first
+        assert asked(remote, move(second, 2)) != first
         assert spent(party) == {2.0}  # under a new name it is a new report, and paid for
 
 
