@@ -56,6 +56,7 @@ RELEASES: dict[str, str] = {
     "construction": "release.iterative:IterativeConstruction",
     "auction": "games.auction:AuctionPrice",
     "equilibrium": "games.equilibrium:EquilibriumSelection",
+    "facilities": "games.facilities:TruthfulFacilities",
     "finite-class": "learners.finite_class:FiniteClass",
     "experts": "online.experts:FollowedExperts",
     "factorised-stream": "streams.factorised_count:FactorisedCount",

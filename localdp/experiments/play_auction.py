@@ -46,7 +46,9 @@ def earned_by_book(people: int, source: RandomSource) -> float:
 def auction(tried: Range) -> Demonstration:
     """By the number of people."""
     points = [
-        tried.point(model, people, partial(earned, model, people)) for model in SHOWN for people in PEOPLE
+        tried.point(model, people, partial(earned, model, people))
+        for model in tried.shown(SHOWN)
+        for people in PEOPLE
     ]
     points += [
         tried.point("exponential mechanism", people, partial(earned_by_book, people)) for people in PEOPLE

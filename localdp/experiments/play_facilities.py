@@ -11,16 +11,19 @@ from functools import cache, partial
 import numpy as np
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.algorithms.games.facilities import TruthfulFacilities
 from localdp.algorithms.games.punishing import (
     Environment,
     PunishingMechanism,
     best_epsilon,
     facilities_on_a_line,
 )
+from localdp.domains import RealDomain, Records, Schema
 from localdp.experiments.attack_trials import Range
 from localdp.experiments.panels import Demonstration, Panel
+from localdp.experiments.parties_in_process import asked_in_process
 from localdp.randomness.discrete_laplace import DiscreteLaplace
-from localdp.randomness.source import Floats, Integers, RandomSource
+from localdp.randomness.source import Integers, RandomSource
 
 PEOPLE = (10_000, 100_000, 1_000_000)
 STEPS, FACILITIES = 10, 2
@@ -40,7 +43,7 @@ def mechanism(people: int) -> PunishingMechanism:
 
 def best(counts: Integers, source: RandomSource) -> float:
     """The best outcome, for what everybody told; there a lie may pay."""
-    return float(_means(counts).max())
+    return float(town().means(counts).max())
 
 
 def ours(counts: Integers, source: RandomSource) -> float:
@@ -54,18 +57,26 @@ def of_book(counts: Integers, source: RandomSource) -> float:
     costs = 2 * environment.outcomes / float(environment.gap)  # q, for each epsilon
     epsilon = np.sqrt(2 * np.log(environment.outcomes) / (costs * people))
     law = PunishingMechanism(environment, Epsilon.requested(f"{epsilon:.9f}")).law(counts)
-    free = float(np.array(law.weights, np.float64) @ _means(counts)) / law.total
+    means = environment.means(counts)
+    free = float(np.array(law.weights, np.float64) @ means) / law.total
     punishing = min(1.0, float(costs * epsilon))
-    return (1 - punishing) * free + punishing * float(_means(counts).mean())
+    return (1 - punishing) * free + punishing * float(means.mean())
 
 
 def by_addition(counts: Integers, source: RandomSource) -> float:
     """What is expected around the best outcome for a noisy histogram, as share servers can release it."""
     punished = mechanism(int(counts.sum()))
     noise = DiscreteLaplace(punished.epsilon.exact / 2).sample(source, len(counts))
-    means = _means(counts)
-    free = float(means[int(np.argmax((counts + noise) @ town().truthful))])
-    return (1 - punished.punishing) * free + punished.punishing * float(means.mean())
+    chances = np.eye(town().outcomes)[int(np.argmax((counts + noise) @ town().truthful))]
+    return punished.punished.expected(chances, town().means(counts))
+
+
+def asked_of(model: str, people: int, source: RandomSource) -> float:
+    """The same by an oracle, which hears of places what its trust model lets it hear."""
+    records = Records(Schema({"home": RealDomain(0, 1)}), {"home": source.below(STEPS + 1, people) / STEPS})
+    oracle = asked_in_process(model, records, mechanism(people).epsilon, source)
+    placed = TruthfulFacilities("home", FACILITIES, STEPS, check_signal=False).fit(oracle)
+    return placed.measures(placed, records)["expected"]
 
 
 SERIES: dict[str, Welfare] = {
@@ -81,6 +92,11 @@ def facilities(tried: Range) -> Demonstration:
     points = [
         tried.point(name, people, partial(_welfare, welfare, people))
         for name, welfare in SERIES.items()
+        for people in PEOPLE
+    ]
+    points += [
+        tried.point(model, people, partial(asked_of, model, people))
+        for model in tried.models
         for people in PEOPLE
     ]
     told = mechanism(PEOPLE[-1])
@@ -101,9 +117,3 @@ def facilities(tried: Range) -> Demonstration:
 def _welfare(welfare: Welfare, people: int, source: RandomSource) -> float:
     places = source.below(STEPS + 1, people).astype(np.int64)
     return welfare(np.bincount(places, minlength=STEPS + 1), source)
-
-
-def _means(counts: Integers) -> Floats:
-    environment = town()
-    means: Floats = environment.scores(counts) / (environment.scale * int(counts.sum()))
-    return means

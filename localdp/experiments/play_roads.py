@@ -56,19 +56,20 @@ def roads(tried: Range) -> Demonstration:
         "each person's own costs stay at home; what is published are loads, and all rounds together cost epsilon = 1",
         "a gain of 0 for everybody is an equilibrium; a road costs between 0.1 and 1.7 in all",
     )
-    panels = (_settling(tried), _by_people(tried))
+    exact = _loads(ExactOracle.model, tried)
+    settling = (_settling(model, tried, exact) for model in tried.shown((LocalOracle.model,)))
+    panels = (*settling, _by_people(tried))
     return Demonstration("roads", "Choosing roads over a billboard of noisy loads", panels, notes)
 
 
-def _settling(tried: Range) -> Panel:
-    lines = [_loads(model, tried) for model in (LocalOracle.model, ExactOracle.model)]
+def _settling(model: str, tried: Range, exact: list[Floats]) -> Panel:
     points = [
-        Point(f"road {road + 1}", number + 1, float(load), 1, predicted=float(lines[1][number][road]))
-        for number, loads in enumerate(lines[0])
+        Point(f"road {road + 1}", number + 1, float(load), 1, predicted=float(exact[number][road]))
+        for number, loads in enumerate(_loads(model, tried))
         for road, load in enumerate(loads)
         if number + 1 in ROUNDS_SHOWN
     ]
-    title = f"{SETTLING:,} people, {LocalOracle.model}, epsilon = 1"
+    title = f"{SETTLING:,} people, {model}, epsilon = 1"
     return Panel(title, "round", "share of the people on a road", tuple(points), "where loads are exact")
 
 
@@ -82,7 +83,9 @@ def _loads(model: str, tried: Range) -> list[Floats]:
 
 def _by_people(tried: Range) -> Panel:
     points = [
-        tried.point(model, people, partial(gain, model, people)) for model in SHOWN for people in PEOPLE
+        tried.point(model, people, partial(gain, model, people))
+        for model in tried.shown(SHOWN)
+        for people in PEOPLE
     ]
     drawn = "exact, roads drawn from all rounds"
     points += [tried.point(drawn, people, partial(regret, people)) for people in PEOPLE]

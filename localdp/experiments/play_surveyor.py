@@ -52,7 +52,9 @@ def asked(budget: float, source: RandomSource) -> float:
 def surveyor(tried: Range) -> Demonstration:
     """By the budget."""
     errors = [
-        tried.point(model, budget, partial(error, model, budget)) for model in SHOWN for budget in BUDGETS
+        tried.point(model, budget, partial(error, model, budget))
+        for model in tried.shown(SHOWN)
+        for budget in BUDGETS
     ]
     parts = [tried.point("asked and paid", budget, partial(asked, budget)) for budget in BUDGETS]
     panels = (

@@ -52,7 +52,7 @@ def two_outcomes(tried: Range) -> Demonstration:
             partial(right, model, lead),
             predicted=expected(lead) if model == CuratorOracle.model else None,
         )
-        for model in SHOWN
+        for model in tried.shown(SHOWN)
         for lead in LEADS
     ]
     notes = (

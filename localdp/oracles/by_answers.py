@@ -41,7 +41,8 @@ def planned_by_answers(oracle: StatisticalQueryOracle, of: Sequence[Asked] | Ask
     scores = Scores.checked(of, by, oracle.schema)
     answers = oracle.plan(scores.queries)
     worst = max(answers.rows, key=lambda row: row.standard_error)
-    return Plan(answers.model, (_row(scores, worst, len(answers.rows)),), answers.people, answers.epsilon)
+    row = _row(scores, worst, len(answers.rows))
+    return Plan(answers.model, (row,), answers.people, answers.epsilon, delta=answers.delta)
 
 
 def _row(scores: Scores, worst: PlannedQuery, queries: int) -> PlannedSelection:

@@ -3,7 +3,8 @@
 A decision is an entry of the ledger (`Decided`): chained, countersigned and exported like all that bears on what people
 are asked, and known to a running agent at once.  It is about one analyst's question at up to some epsilon, and holds until
 another decision; what it allows is still bounded by budgets, quotas and policy.  Of several the last one that speaks of a
-price counts: an approval speaks of its price and less, a refusal of its price and more.
+price counts: an approval speaks of its price and less, a refusal of its price and more.  A game is decided on once: loads
+that no game can have had (`queries/roads.py`) are not part of it.
 
 What waits is kept beside the ledger (`waiting.sqlite`), for the owner to see.  It is no promise: if it is lost, questions
 wait anew.  So many wait at most; whether one does is a function of the request and of decisions, never of a record.
@@ -23,6 +24,9 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import ApprovalNeeded, PolicyRefused
 from localdp.framing import digest
 from localdp.party.charging import Bill
+from localdp.queries.expressions import Road
+from localdp.queries.parser import parse
+from localdp.queries.text import to_text
 from parties.agent.entries import Decided
 from parties.durable import storage_errors
 
@@ -86,7 +90,7 @@ class Approvals:
         rule = self._rules.rule(bill)
         if rule is None:
             return
-        one = Waiting(bill.caller, bill.question, bill.cost, rule)
+        one = Waiting(bill.caller, approved_as(bill.question), bill.cost, rule)
         decided = decision_about(one, self._decisions())
         if decided is None:
             put(self._directory, one)
@@ -94,6 +98,12 @@ class Approvals:
             raise ApprovalNeeded(told)
         if not decided.allowed:
             raise PolicyRefused(f"the owner has refused this question at this epsilon ({rule})")
+
+
+def approved_as(question: str) -> str:
+    """What is decided on: a question, or all moves of a game, whose loads nobody knows before they are published."""
+    move = parse(question) if question.startswith("road(") else None
+    return f"any move of {to_text(move.opening)}" if isinstance(move, Road) and move.possible else question
 
 
 def decision_about(one: Waiting, decisions: tuple[Decided, ...]) -> Decided | None:

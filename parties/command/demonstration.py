@@ -33,12 +33,17 @@ def run_demonstration(run: Callable[[], Demonstration], out: Path | None, json: 
 
 
 def run_trials(
-    shown: Callable[[Range], Demonstration], trials: int, seed: int | None, out: Path | None, json: bool
+    shown: Callable[[Range], Demonstration],
+    trials: int,
+    seed: int | None,
+    out: Path | None,
+    json: bool,
+    models: tuple[str, ...] = (),
 ) -> None:
     """The same for what is tried so often, with progress on standard error."""
 
     def run() -> Demonstration:
         with waiting(stderr_console(), "starting") as tell:
-            return shown(Range(Keyring.of_seed(seed), trials, tell))
+            return shown(Range(Keyring.of_seed(seed), trials, tell, models))
 
     run_demonstration(run, out, json)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from localdp.experiments.attack_trials import Range
     from localdp.experiments.panels import Demonstration
 
+_OF_CURATOR = ("payments",)
 _TRIALS = {"roads": 3, "surveyor": 100, "two-outcomes": 100}  # unless told; 10 of the others
 
 
@@ -31,13 +32,22 @@ def play(
     trials: Annotated[
         int | None, typer.Option(min=1, max=10_000, help="How often each point is tried.")
     ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="A trust model to show, in place of the usual ones; several are allowed."),
+    ] = None,
     out: OutOption = None,
     json: JsonOption = False,
     insecure_seed: SeedOption = None,
 ) -> None:
     """Play a game that is private, and show what nobody gains by deviating."""
+    from localdp.errors import InvalidParameter
+    from localdp.oracles.models import model_named
     from parties.command.demonstration import run_trials
 
+    if model and game in _OF_CURATOR:
+        raise InvalidParameter(f"{game} need somebody who hears what everybody says: a curator")
+    models = tuple(model_named(one).name for one in model or ())
     module = import_module(f"localdp.experiments.play_{game.replace('-', '_')}")
     played: Callable[[Range], Demonstration] = getattr(module, game.replace("-", "_"))
-    run_trials(played, trials or _TRIALS.get(game, 10), insecure_seed, out, json)
+    run_trials(played, trials or _TRIALS.get(game, 10), insecure_seed, out, json, models=models)

@@ -45,7 +45,10 @@ def _columns(panel: Panel, digits: str) -> dict[str, dict[float, str]]:
     """What stands in each column, by parameter; what is predicted stands beside what was measured."""
     columns: dict[str, dict[float, str]] = {}
     for name, points in panel.series().items():
-        columns[name] = {point.parameter: f"{point.value:{digits}}" for point in points}
+        columns[name] = {
+            point.parameter: "too few people" if point.value is None else f"{point.value:{digits}}"
+            for point in points
+        }
         predicted = {p.parameter: f"{p.predicted:{digits}}" for p in points if p.predicted is not None}
         if predicted:
             columns[f"{name}{_PREDICTED}"] = predicted

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Iterable, Sequence
+from itertools import chain, cycle
 from typing import Any
 
 from localdp.errors import LocalDpError
@@ -29,6 +30,8 @@ _MOST_TICKS = 6
 _MOST_SERIES = 12
 _LONGEST_NAME = 48
 _SHORT_NAME = 22
+_LIMITS = ("at most", "at least")  # how series begin that are limits, and not measured
+_MORE_MARKS = ("*", "h", "<", ">", "p", "d", "8", "X", "1", "2")  # where colours come again
 _DASHED = (0, (4, 2))
 _DOTTED = (0, (1, 1.4))
 
@@ -118,22 +121,35 @@ def _legend(figure: Any, handles: list[Any], short: int) -> int:
     return -(-len(handles) // columns)
 
 
-def style_of(series: str, place: int) -> tuple[str, str]:
-    """Colour and mark: a trust model's own, or those of the next one."""
-    rows = [row for row in MODELS.values() if row.spends] + [
-        row for row in MODELS.values() if not row.spends
-    ]
-    row = COMPARED.get(series.split(",", maxsplit=1)[0], rows[place % len(rows)])
-    return row.colour, row.mark
+def styles_of(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Colour and mark of every series, no two alike: a trust model's own, or those of one that is not in the plot."""
+    listed = list(dict.fromkeys(names))
+    found: dict[str, tuple[str, str]] = {}
+    for name in sorted(
+        listed, key=lambda name: "," in name
+    ):  # a model itself before it with something else
+        row = COMPARED.get(name.split(",", maxsplit=1)[0])
+        if row is not None and (row.colour, row.mark) not in found.values():
+            found[name] = row.colour, row.mark
+    rows = sorted(COMPARED.values(), key=lambda row: (row.name not in MODELS, not row.spends))
+    styles = [(row.colour, row.mark) for row in rows]
+    styles += [(row.colour, mark) for mark in _MORE_MARKS for row in rows]
+    left = chain((style for style in styles if style not in found.values()), cycle(styles))
+    return {name: found[name] if name in found else next(left) for name in listed}
 
 
 def _along(axes: Any, panel: Panel) -> list[Any]:
     """Lines along a parameter; what the legend shows."""
     logarithmic = _logarithmic(panel)
     handles = []
-    for place, (name, points) in enumerate(list(panel.series().items())[:_MOST_SERIES]):
-        line = _limit if name.startswith(("at most", "at least")) else _line
-        handles += line(axes, name, place, points, logarithmic, _name(panel.names.get(name, name)))
+    shown = dict(list(panel.series().items())[:_MOST_SERIES])
+    styles = styles_of(name for name in shown if not name.startswith(_LIMITS))
+    for name, points in shown.items():
+        label = _name(panel.names.get(name, name))
+        if name in styles:
+            handles += _line(axes, styles[name], points, logarithmic, label)
+        else:
+            handles += _limit(axes, points, logarithmic, label)
     handles += _legend_of_lines(panel)
     axes.set_xlabel(panel.parameter)
     axes.set_ylabel(_wrapped(panel.measure))
@@ -143,10 +159,10 @@ def _along(axes: Any, panel: Panel) -> list[Any]:
 
 
 def _line(
-    axes: Any, name: str, place: int, points: list[Point], logarithmic: bool, label: str
+    axes: Any, style: tuple[str, str], points: list[Point], logarithmic: bool, label: str
 ) -> list[Any]:
     """What was measured, with bars; what was predicted, and the bound.  For the legend: the marks, if there are any."""
-    colour, mark = style_of(name, place)
+    colour, mark = style
     for values, dashes in (
         ([point.predicted for point in points], _DASHED),
         ([point.bound for point in points], _DOTTED),
@@ -175,7 +191,7 @@ def _line(
     return [marks]
 
 
-def _limit(axes: Any, name: str, _: int, points: list[Point], logarithmic: bool, label: str) -> list[Any]:
+def _limit(axes: Any, points: list[Point], logarithmic: bool, label: str) -> list[Any]:
     """A series that is a limit, and not measured."""
     drawn = [(point.parameter, point.value) for point in points if _can(point.value, logarithmic)]
     if not drawn:
@@ -208,8 +224,9 @@ def _side_by_side(axes: Any, panel: Panel) -> list[Any]:
     """One row for each series, where nothing was varied."""
     logarithmic = _logarithmic(panel)
     drawn = [point for point in panel.points if _can(point.value, logarithmic)]
+    styles = styles_of(point.series for point in drawn)
     for place, point in enumerate(drawn):
-        colour, mark = style_of(point.series, place)
+        colour, mark = styles[point.series]
         axes.errorbar(point.value, place, xerr=_bars([point], logarithmic), color=colour, **_mark(mark))
         if _can(point.predicted, logarithmic):
             axes.plot([point.predicted] * 2, [place - 0.3, place + 0.3], color=colour, linestyle=_DASHED)

@@ -11,6 +11,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.definition import OF_ARRAYS, Learner
 from localdp.algorithms.games.auction import AuctionPrice
 from localdp.algorithms.games.equilibrium import EquilibriumSelection
+from localdp.algorithms.games.facilities import TruthfulFacilities
 from localdp.algorithms.games.two_outcomes import TwoOutcomes
 from localdp.algorithms.learners.boosting import StumpBooster
 from localdp.algorithms.learners.conjunction import ConjunctionLearner
@@ -123,6 +124,7 @@ ALGORITHMS: dict[str, Callable[[], Learner]] = {
         ["b0", "clip(x0)"], [0.1, 0.2], [1, 1], luck="clip(x1 + 0.6)", rounds=4, check_signal=False
     ),
     "auction": lambda: AuctionPrice("slope", 16, check_signal=False),
+    "facilities": lambda: TruthfulFacilities("x0 + 0.6", 2, 4, check_signal=False),
     "two outcomes": lambda: TwoOutcomes("b0", "clip(x0)", check_signal=False),
     "sample and aggregate": lambda: SampleAndAggregate(
         "slope(slope, x0, x1)", -2, 2, blocks=40, by="mean", check_signal=False

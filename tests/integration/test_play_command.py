@@ -13,6 +13,14 @@ def test_a_game_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
     assert envelope(localdp(tmp_path, "play", "poker", "--json"))["exit_code"] == 2
 
 
+def test_a_game_is_shown_under_another_model_where_it_has_one(tmp_path: Path) -> None:
+    play = ("play", "two-outcomes", "--trials", "1", "--model", "curator", "--json")
+    (panel,) = envelope(localdp(tmp_path, *play))["data"]["panels"]
+    assert {point["series"] for point in panel["points"]} == {"curator"}
+    assert envelope(localdp(tmp_path, "play", "payments", "--model", "local", "--json"))["exit_code"] == 2
+    assert envelope(localdp(tmp_path, "play", "roads", "--model", "nobody", "--json"))["exit_code"] == 2
+
+
 def test_a_game_prints_one_envelope_and_writes_its_files(tmp_path: Path) -> None:
     out = tmp_path / "out"
     told = envelope(

@@ -28,6 +28,7 @@ from localdp.algorithms.release.distinguishers import ExponentialMechanism
 from localdp.algorithms.release.ranges import RangeRelease
 from localdp.domains import Records
 from localdp.errors import InvalidParameter
+from localdp.estimation.isotonic import monotone_cdf
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.queries.asked import checked_vectors
 from localdp.queries.scores import Largest
@@ -111,7 +112,7 @@ class AuctionPrice(Learner):
         """By how many people bid in each range."""
         bids = RangeRelease(self.bid, 0, 1, self.prices, check_signal=self.check_signal).fit(oracle)
         self.plan_ = bids.plan_
-        at_least = 1 - bids.prefix_[1:-1]
+        at_least = 1 - monotone_cdf(bids.prefix_[1:])[:-1]  # nobody buys at more and not at less
         return int(np.argmax(np.arange(1, self.prices) * at_least))
 
     def _step(self) -> str:

@@ -14,13 +14,14 @@ choice (total variation; the book has 2 epsilon).  So q = t / (t + p) is enough,
 10.3 asks for 2 epsilon <= q gamma / |O|, which is much more.  The mean utility is expected to be at least (1 - q) (OPT -
 2 ln |O| / (epsilon n)) + q times that of an even outcome, so with the best epsilon it misses OPT by O(sqrt(ln |O| / (p
 n))) (Theorem 10.4).  Theorem 10.5 is for k facilities on a line, and k >= 2: with one facility nobody has a choice, and
-nothing is punished.  Any epsilon-private choice will do in place of the exponential mechanism, such as the best outcome
-for a noisy histogram.  Checked by every profile and lie in tests/unit/algorithms/games/test_punishing.py."""
+nothing is punished.  Any private choice will do in place of the exponential mechanism, such as the best outcome for a
+noisy histogram (`facilities.py`): of an (epsilon, delta)-private one a lie gains (e^epsilon - 1 + 2 delta) / (e^epsilon +
+1) at most.  Checked by every profile and lie in tests/unit/algorithms/games/test_punishing.py."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -89,13 +90,17 @@ class Environment:
         """The sum of utilities at each outcome, for so many players of each type."""
         return np.asarray(counts @ self.truthful, np.int64)
 
+    def means(self, counts: Integers) -> Floats:
+        """The mean utility at each outcome."""
+        return np.asarray(self.scores(counts) / (self.scale * int(counts.sum())), np.float64)
+
 
 def facilities_on_a_line(steps: int, facilities: int) -> Environment:
     """People live at 0, 1/m, ..., 1 and go to a facility; one less how far they go is what they have."""
     places = range(steps + 1)
-    outcomes = tuple(product(places, repeat=facilities))
-    if (steps + 1) ** 2 * len(outcomes) > MOST_UTILITIES:
+    if not 1 <= facilities <= MOST_UTILITIES or (steps + 1) ** (2 + min(facilities, 64)) > MOST_UTILITIES:
         raise InvalidParameter("there are too many places and facilities to try all")
+    outcomes = tuple(product(places, repeat=facilities))
     nearest = np.array(
         [[min(o, key=lambda one: (abs(told - one), one)) for o in outcomes] for told in places]
     )
@@ -112,12 +117,18 @@ class Drawn:
     committed: bool
 
 
+def gain_by_lying(epsilon: Epsilon, delta: Fraction = Fraction(0)) -> Fraction:
+    """t: what a lie gains of a private choice at most, tanh(epsilon / 2) where delta is 0, rounded up."""
+    high = Fraction(exp_enclosure(epsilon.exact, _BITS)[1], 1 << _BITS)
+    return min(Fraction(1), (high - 1 + 2 * delta) / (high + 1))
+
+
 @dataclass(frozen=True, slots=True)
-class PunishingMechanism:
-    """The commitment mechanism with the least probability that makes it truthful, or else an epsilon-private choice."""
+class Punishing:
+    """The commitment mechanism, as often as makes a choice truthful of which a lie gains so much at most."""
 
     environment: Environment
-    epsilon: Epsilon
+    gain: Fraction
 
     def __post_init__(self) -> None:
         if self.environment.least_punishment == 0:
@@ -126,21 +137,48 @@ class PunishingMechanism:
             )
 
     @property
-    def gain(self) -> Fraction:
-        """t: what a lie gains of an epsilon-private choice at most, tanh(epsilon / 2), rounded up."""
-        high = Fraction(exp_enclosure(self.epsilon.exact, _BITS)[1], 1 << _BITS)
-        return (high - 1) / (high + 1)
-
-    @property
     def threshold(self) -> int:
         """q in units of 2**-64, rounded up."""
         exact = self.gain / (self.gain + self.environment.least_punishment)
         return min(WORD_RANGE, math.ceil(exact * WORD_RANGE))
 
     @property
-    def punishing(self) -> float:
+    def often(self) -> float:
         """q: how often reactions are not free."""
         return self.threshold / WORD_RANGE
+
+    def around(self, chosen: int, source: RandomSource) -> Drawn:
+        """What is announced where this outcome was chosen, in whatever private way."""
+        committed = bool(source.bernoulli(min(self.threshold, WORD_RANGE - 1), 1)[0])
+        drawn = int(source.below(self.environment.outcomes, 1)[0])
+        place = drawn if committed else chosen
+        return Drawn(place, self.environment.names[place], committed)
+
+    def expected(self, chances: Floats, means: Floats) -> float:
+        """The mean utility that is expected where outcomes with these means are chosen with these chances."""
+        return (1 - self.often) * float(chances @ means) + self.often * float(means.mean())
+
+
+@dataclass(frozen=True, slots=True)
+class PunishingMechanism:
+    """The commitment mechanism with the least probability that makes it truthful, or else the exponential mechanism."""
+
+    environment: Environment
+    epsilon: Epsilon
+    punished: Punishing = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "punished", Punishing(self.environment, gain_by_lying(self.epsilon)))
+
+    @property
+    def threshold(self) -> int:
+        """q in units of 2**-64, rounded up."""
+        return self.punished.threshold
+
+    @property
+    def punishing(self) -> float:
+        """q: how often reactions are not free."""
+        return self.punished.often
 
     def law(self, counts: Integers) -> IntegerLaw:
         """The exponential mechanism of the sum of utilities, for so many players of each type."""
@@ -149,21 +187,13 @@ class PunishingMechanism:
 
     def announced(self, counts: Integers, source: RandomSource) -> Drawn:
         """An outcome for so many players of each type."""
-        return self.around(int(source.categorical(self.law(counts), 1)[0]), source)
-
-    def around(self, chosen: int, source: RandomSource) -> Drawn:
-        """The same around an outcome that was chosen in whatever epsilon-private way."""
-        committed = bool(source.bernoulli(min(self.threshold, WORD_RANGE - 1), 1)[0])
-        drawn = int(source.below(self.environment.outcomes, 1)[0])
-        place = drawn if committed else chosen
-        return Drawn(place, self.environment.names[place], committed)
+        return self.punished.around(int(source.categorical(self.law(counts), 1)[0]), source)
 
     def expected(self, counts: Integers) -> float:
         """The mean utility that is expected."""
         law = self.law(counts)
-        scores = self.environment.scores(counts) / (self.environment.scale * int(counts.sum()))
-        free = float(np.array(law.weights, np.float64) @ scores) / law.total
-        return (1 - self.punishing) * free + self.punishing * float(scores.mean())
+        chances = np.array(law.weights, np.float64) / law.total
+        return self.punished.expected(chances, self.environment.means(counts))
 
 
 def best_epsilon(environment: Environment, players: int) -> Epsilon:

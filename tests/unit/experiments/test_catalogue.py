@@ -32,6 +32,7 @@ PARAMETERS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "marginals": ("bits", {"order": 2}),
     "ranges": ("made-up", {"column": "age", "bins": 16}),
     "auction": ("drivers", {"bid": "luck", "prices": 16}),
+    "facilities": ("drivers", {"place": "luck", "steps": 4, "check_signal": False}),
     "two-outcomes": ("bits", {"first": "x0", "second": "x1"}),
     "equilibrium": ("drivers", {"own": ["x0", "x1"], "base": [0, 0.1], "slope": [1, 1], "rounds": 5}),
     "stream": ("bits", {"query": "x0", "steps": 8}),

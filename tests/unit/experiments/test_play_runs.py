@@ -61,3 +61,17 @@ def test_loads_settle_where_they_are_published() -> None:
         exact = [point.predicted for point in points if point.predicted is not None]
         assert len(exact) == len(play_roads.ROUNDS_SHOWN)
         assert abs(exact[-1] - exact[-2]) < 0.02
+
+
+def test_models_that_are_named_are_shown_in_place_of_the_usual_ones() -> None:
+    (panel,) = play_auction.auction(Range(KEYRING, 1, models=("curator",))).panels
+    assert set(panel.series()) == {"curator", "exponential mechanism"}
+    (panel,) = play_facilities.facilities(Range(KEYRING, 1, models=("curator",))).panels
+    assert "curator" in panel.series()
+
+
+def test_where_there_are_too_few_people_for_a_model_nothing_is_drawn() -> None:
+    """20 people in each of 50 rounds are too few to be mixed."""
+    trials = Range(KEYRING, 1, models=("shuffled",))
+    point = trials.point("shuffled", 1000, lambda source: play_roads.gain("shuffled", 1000, source))
+    assert (point.value, point.trials) == (None, 0)

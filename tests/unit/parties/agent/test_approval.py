@@ -75,6 +75,27 @@ def test_a_question_waits_until_its_owner_has_approved_it_and_nobody_is_charged(
         world.ask("eve")  # it was ada's
 
 
+def road(seen: int, loads: str, step: int = 4) -> str:
+    return f"road([0.1, 0.2], [1, 1], {step}, 50, {seen}, [{loads}], bit, not bit; bit)"
+
+
+def test_a_game_is_approved_once_for_all_of_its_moves_and_for_no_other_game(tmp_path: Path) -> None:
+    world = World(tmp_path, ApprovalRules(questions=True))
+    for first in (road(0, "0, 0"), road(1, "0.4, 0.6")):
+        with pytest.raises(ApprovalNeeded):
+            world.ask(query=first)
+    (one,) = waiting(tmp_path)
+    assert one.question == f"any move of {road(0, '0, 0')}"
+    world.decide(one.number, allowed=True)
+    for seen in range(4):
+        world.ask(query=road(seen, f"{seen / 2}, {seen / 2}"))
+    for other in (road(1, "0.4, 0.6", step=5), road(1, "13, 0"), road(50, "25, 25")):
+        with pytest.raises(ApprovalNeeded):  # another game, and loads that this one cannot have had
+            world.ask(query=other)
+    with pytest.raises(ApprovalNeeded):
+        world.ask(query=road(2, "1, 1"), epsilon=2)
+
+
 def test_a_question_that_was_refused_stays_refused_and_waits_no_more(tmp_path: Path) -> None:
     world = World(tmp_path, ApprovalRules(questions=True))
     with pytest.raises(ApprovalNeeded):

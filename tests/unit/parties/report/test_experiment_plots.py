@@ -8,8 +8,9 @@ import pytest
 
 from localdp.errors import InvalidParameter
 from localdp.experiments.panels import LARGEST, Panel, Point
+from localdp.oracles.compared import COMPARED
 from localdp.oracles.definition import normal_width
-from parties.report.drawing import panel_svg, tick
+from parties.report.drawing import panel_svg, styles_of, tick
 
 
 def panel_of(*values: float | None, parameter: str = "people", measure: str = "error") -> Panel:
@@ -47,6 +48,23 @@ def test_axes_are_logarithmic_where_errors_span_much_and_never_for_scores() -> N
     assert [tick(value) for value in (0, 0.25, 1e-4, 2e-5, 1000, 30_000, 1e6, 0.001)] == [
         *("0", "0.25", "1e-4", "2e-5", "1k", "30k", "1M", "0.001")
     ]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["curator, Laplace noise", "curator, Gaussian noise"],
+        ["exact", "curator", "shared", "local", "fresh people"],
+        ["every bit by itself", "messages", "signatures", "rows copied", "curator, epsilon = 1"],
+        [f"road {number}" for number in range(12)],
+        [f"curator, {number}" for number in range(40)],
+    ],
+)
+def test_no_two_series_of_a_plot_look_alike(names: list[str]) -> None:
+    styles = styles_of(names)
+    assert list(styles) == names and len(set(styles.values())) == len(names)
+    for name in set(names) & set(COMPARED):
+        assert styles[name] == (COMPARED[name].colour, COMPARED[name].mark)
 
 
 def test_predictions_are_dashed_and_points_have_bars() -> None:
