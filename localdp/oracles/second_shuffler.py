@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, MalformedReport, PolicyRefused
@@ -90,7 +91,8 @@ def _each_once(messages: Messages) -> Messages:
     return told
 
 
-def _as_words(messages: Messages) -> Messages:
+def _as_words(messages: Messages) -> NDArray[np.void]:
     """Each as one value that can be sorted."""
     rows: Messages = np.ascontiguousarray(messages)
-    return rows.view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
+    words: NDArray[np.void] = rows.view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
+    return words

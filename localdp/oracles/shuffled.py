@@ -19,10 +19,10 @@ Checked in tests/unit/oracles/test_shuffled.py and tests/contract/test_vector_qu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Self
+from typing import Self, cast
 
 from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
@@ -130,7 +130,7 @@ class ShuffledOracle(LocalOracle):
         least = max(self._epsilon, largest_local(fewest, self._epsilon, delta))
         expected = self._expected(1)
         found = min(
-            _largest(slot.randomizer, fewest, self._epsilon, delta)
+            _largest(cast(Hashable, slot.randomizer), fewest, self._epsilon, delta)
             for slot in planned_slots(queries, least, expected)
         )
         settled = planned_slots(queries, max(least, found), expected)
@@ -155,8 +155,9 @@ class ShuffledOracle(LocalOracle):
 
 
 @lru_cache(maxsize=256)
-def _largest(randomizer: LocalRandomizer, people: int, epsilon: Epsilon, delta: float) -> Epsilon:
-    """The largest eps0 at which reports of this construction may be mixed."""
+def _largest(construction: Hashable, people: int, epsilon: Epsilon, delta: float) -> Epsilon:
+    """The largest eps0 at which reports of this randomizer, at another epsilon, may be mixed."""
+    randomizer = cast(LocalRandomizer, construction)
     if randomizer.shuffled_as == "binary" or 2 * randomizer.likely == 1:
         return largest_local(people, epsilon, delta, randomizer.shuffled_as)
     return largest_likely(people, epsilon, delta, lambda local: float(randomizer.at(local).likely))

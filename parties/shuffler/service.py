@@ -109,7 +109,8 @@ class ShufflerService(shuffler_pb2_grpc.ShufflerServiceServicer):
         caller = peer_name(context) or ""
         with self._observer.call("ShuffleFlooded", caller) as call:
             self._require_named(caller)
-            question = question_from_wire(request.question)
+            # Checked by the worker: to work out anew what noise hides may take a second, in which others are answered.
+            question = await self._work(context, lambda: question_from_wire(request.question))
             if not question.key:
                 raise InvalidParameter("a flooded round that travels has a key of the analyst")
             cohorts = [codec.cohort_from_wire(cohort) for cohort in request.cohorts]
