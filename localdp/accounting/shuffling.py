@@ -273,8 +273,7 @@ def _clones_delta(shuffled: Shuffled, epsilon: float) -> float:
 @lru_cache(maxsize=2)
 def _clone_laws(people: int, local: float, likely: float = 0.5) -> list[tuple[float, Floats, Floats]]:
     """For blocks of numbers of clones: how likely the block is, and the two laws given its smallest number."""
-    keep = likely / (likely + (1 - likely) * math.exp(-local))  # a e0
-    flip = math.exp(-local) * keep
+    keep, flip = _levels(local, likely)
     neither = flip * (1 - 2 * likely) / likely / (1 - 2 * flip)
     clones, masses = _binomial(people - 1, 2 * flip)
     told = []
@@ -287,6 +286,12 @@ def _clone_laws(people: int, local: float, likely: float = 0.5) -> list[tuple[fl
         one, zero = (np.concatenate(side) for side in zip(*pairs, strict=True))
         told.append((float(masses[block].sum()), one, zero))
     return told
+
+
+def _levels(local: float, likely: float) -> tuple[float, float]:
+    """How likely a report is one that is likely under one's own input, a e0; or, where they share none, another's, a."""
+    keep = likely / (likely + (1 - likely) * math.exp(-local))
+    return keep, math.exp(-local) * keep
 
 
 def _rests(trials: int, share: float) -> list[tuple[int, float]]:
