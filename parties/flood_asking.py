@@ -16,7 +16,7 @@ from typing import Protocol
 from google.protobuf.message import Message
 
 from localdp.errors import LocalDpError
-from localdp.sharing.flooded_batch import Messages
+from localdp.sharing.flooded_batch import Messages, message_bytes
 from localdp.sharing.flooded_round import FloodedRound
 from parties.flood_codec import flood_to_wire, received
 from parties.receiving import Reception
@@ -84,7 +84,8 @@ class FloodAsking:
         peer, size = named[part.name], asked.plan.size(part.people)
         begin, seconds = peer.flood(flood_to_wire(asked, part.cohort)), self.seconds + flood_seconds(size)
         try:
-            return received(Reception(begin, peer.name, seconds, self.persistence).counted(size))
+            pieces = Reception(begin, peer.name, seconds, self.persistence).counted(size)
+            return received(pieces, message_bytes(asked.question.second_key))
         except LocalDpError as error:
             return error
 

@@ -46,6 +46,7 @@ def question_to_wire(question: FloodedQuestion) -> pb.FloodedQuestion:
         people=plan.people,
         honest=plan.honest,
         key=question.key,
+        second_key=question.second_key,
     )
 
 
@@ -61,7 +62,7 @@ def question_from_wire(message: pb.FloodedQuestion) -> FloodedQuestion:
         message.honest,
     )
     text = codec.query_text(message.query)
-    return FloodedQuestion(message.round_id, text, message.steps, plan, message.key)
+    return FloodedQuestion(message.round_id, text, message.steps, plan, message.key, message.second_key)
 
 
 def round_to_wire(asked: FloodedRound) -> pb.FloodedRound:
@@ -92,13 +93,13 @@ def slices(count: int) -> Iterator[slice]:
         yield slice(start, min(start + MESSAGES_OF_A_PART, count))
 
 
-def received(pieces: Iterable[Piece]) -> Messages:
-    """The messages of a stream, a row each."""
-    rows = [_rows(piece) for piece in pieces]
-    return np.concatenate(rows) if rows else np.zeros((0, SEALED_BYTES), np.uint8)
+def received(pieces: Iterable[Piece], size: int = SEALED_BYTES) -> Messages:
+    """The messages of a stream, each of this size, a row each."""
+    rows = [_rows(piece, size) for piece in pieces]
+    return np.concatenate(rows) if rows else np.zeros((0, size), np.uint8)
 
 
-def _rows(piece: Piece) -> Messages:
-    if len(piece.packed) != piece.reports * SEALED_BYTES:
-        raise MalformedReport(f"a sealed message has {SEALED_BYTES} bytes")
-    return np.frombuffer(piece.packed, np.uint8).reshape(-1, SEALED_BYTES)
+def _rows(piece: Piece, size: int) -> Messages:
+    if len(piece.packed) != piece.reports * size:
+        raise MalformedReport(f"a sealed message has {size} bytes here")
+    return np.frombuffer(piece.packed, np.uint8).reshape(-1, size)

@@ -44,7 +44,10 @@ class FloodWindow:
 
     def above(self, shift: int, growth: Fraction) -> Fraction:
         """At least H(shift, c), where `growth` is at most e^c."""
-        factor = (growth.numerator << PRECISION) // growth.denominator
+        return Fraction(self.excess(shift, scaled_below(growth)), _ONE)
+
+    def excess(self, shift: int, factor: int) -> int:
+        """The same times 2**PRECISION, of a growth that is given so."""
         end = len(self.masses)
         place = bisect_left(range(end), 1, key=lambda one: self._falls(one, shift, factor))
         # From here on the excess falls; or nothing is known any more, but that Pr[G <= w] is at most 1.
@@ -53,9 +56,10 @@ class FloodWindow:
             place -= 1
             excess = self.sums[place][1] - (factor * self._sum_below(place - shift) >> PRECISION)
             worst = max(worst, excess)
-            if self._rises(place, shift, factor):
+            # Below, the excess is smaller; or at most what Pr[G <= w] is here, which only falls.
+            if self._rises(place, shift, factor) or self.sums[place][1] <= worst:
                 break
-        return Fraction(min(_ONE, max(0, worst)), _ONE)
+        return min(_ONE, max(0, worst))
 
     def _falls(self, place: int, shift: int, factor: int) -> bool:
         """Whether Pr[G = w] is certainly no more than `factor` times Pr[G = w - shift]: then so it is for all larger w."""
@@ -69,6 +73,16 @@ class FloodWindow:
     def _sum_below(self, place: int) -> int:
         """What Pr[G <= w] is at least; of what is below the window nothing is known but that it is not negative."""
         return self.sums[place][0] if place >= 0 else 0
+
+
+def scaled_below(value: Fraction) -> int:
+    """At most value times 2**PRECISION."""
+    return (value.numerator << PRECISION) // value.denominator
+
+
+def scaled_above(value: Fraction) -> int:
+    """At least that."""
+    return -(-(value.numerator << PRECISION) // value.denominator)
 
 
 @lru_cache(maxsize=64)

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from localdp.accounting.flood_window import flood_window
+from localdp.accounting.flood_window import PRECISION, flood_window, scaled_above, scaled_below
 from localdp.accounting.outward import exp_above, exp_below
 from localdp.errors import InvalidParameter
 
@@ -91,12 +91,18 @@ class Flood:
 
 @lru_cache(maxsize=4096)
 def _rising(flood: Flood, epsilon: Fraction, change: int) -> Fraction:
+    """In whole numbers of 2**-PRECISION: a change of 255 has as many terms, and there are 255 changes."""
     rate, window = flood.rate, flood_window(flood.rate, flood.pairs)
     base_low, base_high = exp_below(-rate), exp_above(-rate)
-    total = window.above(change, exp_below(epsilon - change * rate)) / (1 + base_low)
-    power = (1 - base_low) / (1 + base_low)
+    power, ratio = scaled_above(1 / (1 + base_low)), scaled_above(base_high)
+    total = power * window.excess(change, _growth(epsilon - change * rate))
+    power = scaled_above((1 - base_low) / (1 + base_low))
     for above in range(1, change):
-        power *= base_high
-        shift = change - above
-        total += power * window.above(shift, exp_below(epsilon - (change - 2 * above) * rate))
-    return total
+        power = -(-power * ratio >> PRECISION)
+        total += power * window.excess(change - above, _growth(epsilon - (change - 2 * above) * rate))
+    return Fraction(total, 1 << 2 * PRECISION)
+
+
+@lru_cache(maxsize=1024)
+def _growth(exponent: Fraction) -> int:
+    return scaled_below(exp_below(exponent))

@@ -14,12 +14,28 @@ the hockey-stick divergence delta(epsilon) of two explicit laws:
   (A + D, C - A + 1 - D) against (A + 1 - D, C - A + D), with C ~ Bin(n - 1, 2 / (e0 + 1)), A ~ Bin(C, 1/2),
   D ~ Bern(e0 / (e0 + 1)).  `closed_form` is their earlier formula (2021), for comparison.
 
+Of a randomizer that has each report with one of two probabilities, e0 times as large for a share u of all reports, which
+ones depends on the input, `any` is sharper (the privacy blanket of Balle, Bell, Gascon and Nissim 2019; the best
+decomposition, Su, Cheng and Wang, arXiv 2504.07414).  So are k-ary randomized response with u = 1 / k, subsets, local
+hashing and PrivUnit.  With probability 1 / (u e0 + 1 - u) a report is uniform; who else sends one that is not, is told.
+The worst pair of inputs shares no likely report: in E (sum of L)+, L = R(x) / R - e^epsilon R(x') / R under uniform
+reports R, a shared one and one that is unlikely under both have L = e0 (1 - g) and 1 - g, and one of each side e0 - g and
+1 - e0 g: those have the same sum, and lie further apart (g = e^epsilon).  So the view is how many reports are likely
+under the one, the other, or neither.  With a = u / (u e0 + 1 - u), c ~ Bin(n - 1, 2 a) others' uniform reports that are
+likely under either, and m ~ Bin(n - 1 - c, a (1 - 2 u) / u / (1 - 2 a)) under neither,
+
+    a (e0 + r) B(A - 1) + a (1 + r) B(A)  against  a (1 + r) B(A - 1) + a (e0 + r) B(A),  B the law of Bin(c, 1/2),
+
+r = m / (c + 1), where r is for that one's own report being likely under neither.  Fewer fair coins hide less, and so does a
+smaller r.  With u = 1/2 this is the law above.  (That r counts only who sends a uniform report is essential: counting all
+n - 1 - c others there is no upper bound.  Of three people, k = 4, e0 = e and epsilon = 0.8 it makes 0.0091 of 0.0195.)
+
 Claim.  What is returned is an upper bound.  Masses are computed in floats from log-factorials with a relative error below
 `_mass_error`.  By so much the masses of one law are enlarged and those of the other made smaller, before they are
 subtracted: a difference of two nearly equal masses has no relative error to speak of.  For the same reason the chance of a
 flip is computed by itself and not as 1 - p, of which nothing is left at eps0 = 30.  Tails that are cut off are added whole;
-C is rounded down (fewer clones hide less); a bisection ends on the safe side; and the result is rounded up to the grid of
-`Epsilon`.
+C and r are rounded down (fewer clones hide less); a bisection ends on the safe side; and the result is rounded up to the
+grid of `Epsilon`.
 Checked against published tables in tests/unit/accounting/test_shuffling.py, and from eps0 = 0.1 to 30 against sums of 60
 digits in tests/unit/accounting/test_shuffling_bounds.py.
 """
@@ -49,7 +65,10 @@ _TAIL = 1e-16
 _CONVOLUTION_ERROR = 1e-13  # of a sum over a few 10**4 entries, each off by a few 2**-52 of the largest
 _SHORT = 512  # up to here convolutions are sums of positive products, whose relative error is part of `_mass_error`
 _BLOCKS = 128  # of values of C that are treated alike
+_RESTS = 16  # of numbers of reports that are likely under neither input
 _EXACT_LOGS = 1 << 8
+_THOUSANDTH = NANONATS_PER_NAT // 1000
+_ROUNDING = 1e-12  # of a few operations on floats, relative
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +78,15 @@ class Shuffled:
     people: int
     local: float  # eps0, in nats
     randomizer: ShuffledAs = "any"
+    likely: float = 0.5  # u, of "any"; a half is for those of which nothing is known
 
     def __post_init__(self) -> None:
         if not FEWEST_PEOPLE <= self.people <= MOST_PEOPLE:
             raise InvalidParameter(f"a shuffler has {FEWEST_PEOPLE} to {MOST_PEOPLE} people")
         if not 0 < self.local <= 30:
             raise InvalidParameter("a local epsilon lies between 0 and 30")
+        if not 0 < self.likely <= 0.5:
+            raise InvalidParameter("at most half of all reports are likely ones")
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on delta at this epsilon."""
@@ -129,6 +151,28 @@ def _last(low: int, high: int, affordable: Callable[[int], bool]) -> int:
     return low
 
 
+def largest_likely(
+    people: int, epsilon: Epsilon, delta: float, likely: Callable[[Epsilon], float]
+) -> Epsilon:
+    """The same for "any" with this share of likely reports at each eps0, on a grid of thousandths.
+
+    What is returned is enough, whatever the shares are; that it is the largest takes a delta that grows with eps0.
+    """
+    least = largest_local(people, epsilon, delta)
+    low, high = (
+        math.ceil(float(least) * 1000),
+        min(30, math.ceil(float(epsilon) + math.log(people) + 3)) * 1000,
+    )
+
+    def affordable(thousandths: int) -> bool:
+        local = Epsilon(thousandths * _THOUSANDTH)
+        return Shuffled(people, float(local), "any", likely(local)).delta(float(epsilon)) <= delta
+
+    if low > high or not affordable(low):
+        return least
+    return Epsilon(_last(low, high, affordable) * _THOUSANDTH)
+
+
 def closed_form(people: int, local: float, delta: float) -> float | None:
     """Theorem 3.1 of Feldman, McMillan and Talwar (2021), where its condition holds."""
     _require_delta(delta)
@@ -158,7 +202,7 @@ def _binary_law(people: int, local: float, ones: int, shown: int) -> Law:
     kept = _binomial(ones, flip)[1][::-1]  # of ones that stay ones, counted by those that do not
     of_zeros = _binomial(people - 1 - shown - ones, flip)[1]
     off = 0.0 if _is_short(kept, of_zeros) else _CONVOLUTION_ERROR
-    return (*_shifted_sums(_convolved(kept, of_zeros), local), off)
+    return (*_shifted_sums(_convolved(kept, of_zeros), _flip(-local), flip), off)
 
 
 def _law_excess(law: Law, growth: float, error: float) -> float:
@@ -213,29 +257,50 @@ def _is_short(left: Floats, right: Floats) -> bool:
     return min(len(left), len(right)) <= _SHORT
 
 
-def _shifted_sums(masses: Floats, local: float) -> tuple[Floats, Floats]:
-    """The laws of count + Bern(p) and of count + Bern(q), on the same support."""
-    keep, flip = _flip(-local), _flip(local)
+def _shifted_sums(masses: Floats, keep: float, flip: float) -> tuple[Floats, Floats]:
+    """Of a count that grows by one with weight `keep`, else `flip`, and the other way round; on the same support."""
     stay, move = np.append(masses, 0.0), np.insert(masses, 0, 0.0)
     return flip * stay + keep * move, keep * stay + flip * move
 
 
 def _clones_delta(shuffled: Shuffled, epsilon: float) -> float:
     growth, error, total = math.exp(epsilon), _mass_error(shuffled.people), 0.0
-    for mass, one, zero in _clone_laws(shuffled.people, shuffled.local):
+    for mass, one, zero in _clone_laws(shuffled.people, shuffled.local, shuffled.likely):
         total += mass * (_excess(one, zero, growth, error) + _TAIL)
     return min(1.0, total * (1 + error) + _TAIL)
 
 
 @lru_cache(maxsize=2)
-def _clone_laws(people: int, local: float) -> list[tuple[float, Floats, Floats]]:
+def _clone_laws(people: int, local: float, likely: float = 0.5) -> list[tuple[float, Floats, Floats]]:
     """For blocks of numbers of clones: how likely the block is, and the two laws given its smallest number."""
-    clones, masses = _binomial(people - 1, 2 * _flip(local))
-    blocks = np.array_split(np.arange(len(clones)), min(_BLOCKS, len(clones)))
-    return [
-        (float(masses[block].sum()), *_shifted_sums(_binomial(int(clones[block[0]]), 0.5)[1], local))
-        for block in blocks
-    ]
+    keep, flip = _levels(local, likely)
+    neither = flip * (1 - 2 * likely) / likely / (1 - 2 * flip)
+    clones, masses = _binomial(people - 1, 2 * flip)
+    told = []
+    for block in np.array_split(np.arange(len(clones)), min(_BLOCKS, len(clones))):
+        least, most = int(clones[block[0]]), int(clones[block[-1]])
+        halves, pairs = _binomial(least, 0.5)[1], []
+        for rest, mass in _rests(people - 1 - most, neither):
+            more = flip * rest / (most + 1) * (1 - _ROUNDING)
+            pairs.append(_shifted_sums(mass * halves, keep + more, flip + more))
+        one, zero = (np.concatenate(side) for side in zip(*pairs, strict=True))
+        told.append((float(masses[block].sum()), one, zero))
+    return told
+
+
+def _levels(local: float, likely: float) -> tuple[float, float]:
+    """How likely a report is one that is likely under one's own input, a e0; or, where they share none, another's, a."""
+    keep = likely / (likely + (1 - likely) * math.exp(-local))
+    return keep, math.exp(-local) * keep
+
+
+def _rests(trials: int, share: float) -> list[tuple[int, float]]:
+    """For blocks of a binomial number: its smallest, and how likely the block is."""
+    if share == 0:
+        return [(0, 1.0)]
+    counts, masses = _binomial(trials, share)
+    blocks = np.array_split(np.arange(len(counts)), min(_RESTS, len(counts)))
+    return [(int(counts[block[0]]), float(masses[block].sum())) for block in blocks]
 
 
 def _binomial(trials: int, share: float) -> tuple[NDArray[np.int64], Floats]:

@@ -34,7 +34,7 @@ from localdp.oracles.mixing import mixed
 from localdp.oracles.promise import Promise
 from localdp.randomness.source import RandomSource
 from localdp.sharing.collection import Contributor
-from localdp.sharing.flooded_batch import SEALED_BYTES, Messages
+from localdp.sharing.flooded_batch import Messages, message_bytes
 from localdp.sharing.flooded_round import FloodedPart, FloodedQuestion, FloodedRound
 
 MOST_FLOODED_BYTES = 1 << 30  # of messages that one shuffler holds at a time
@@ -107,7 +107,7 @@ class FloodMixing:
         for number, batch in self.parties.flooded(self.asked, willing):
             if isinstance(batch, LocalDpError):
                 refusals.append(batch)
-            elif _fits(batch, plan.size(parts[number].people), sealed=bool(self.asked.question.key)):
+            elif self._fits(batch, plan.size(parts[number].people)):
                 batches[number] = batch
         self._require_enough(batches, refusals)
         told = self._digest(batches)
@@ -125,7 +125,7 @@ class FloodMixing:
         """Refuse, before anybody is asked, what would never be released."""
         plan, parts = self.asked.plan, self.asked.parts
         size = sum(plan.size(part.people) for part in parts)
-        if size * SEALED_BYTES > MOST_FLOODED_BYTES:
+        if size * message_bytes(self.asked.question.second_key) > MOST_FLOODED_BYTES:
             raise PolicyRefused(
                 f"a shuffler holds at most {MOST_FLOODED_BYTES} bytes of messages at a time"
             )
@@ -150,6 +150,10 @@ class FloodMixing:
         if hiding < self.asked.plan.honest:
             raise type(refusals[0])(_MISSING) if refusals else TooFewReports(_MISSING)
 
+    def _fits(self, batch: Messages, size: int) -> bool:
+        question = self.asked.question
+        return batch.shape == ((size, message_bytes(question.second_key)) if question.key else (size,))
+
     def _people(self, numbers: Iterable[int]) -> int:
         return sum(self.asked.parts[number].people for number in numbers)
 
@@ -164,10 +168,6 @@ class FloodMixing:
         """What tells these messages from others; of ciphertexts it says nothing."""
         plain = [hashlib.sha256(np.ascontiguousarray(batch).data).digest() for batch in batches.values()]
         return digest(self.asked.digest, b" ".join(b"%d" % number for number in batches), *plain)
-
-
-def _fits(batch: Messages, size: int, *, sealed: bool) -> bool:
-    return batch.shape == ((size, SEALED_BYTES) if sealed else (size,))
 
 
 def _mixed(messages: Messages, coins: RandomSource) -> Messages:

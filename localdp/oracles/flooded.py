@@ -102,9 +102,7 @@ class FloodedOracle(ModelOracle):
             self.cost.epsilon_promised,
             Strength.COMPUTATIONAL,
             self._against(),
-            "The shuffler must mix messages and keep to itself who sent them; against the shuffler together with the "
-            "analyst, and against a shuffler that gives agents another key for the analyst's, nothing holds at all. "
-            f"{self._assumption()} A party can move a sum by as many messages as its people send.",
+            f"{self._trust()} {self._assumption()} A party can move a sum by as many messages as its people send.",
             self._account.delta,
         )
 
@@ -115,6 +113,18 @@ class FloodedOracle(ModelOracle):
         if isinstance(self._mixer, Shuffler):  # whoever runs it sees who sent what
             return "anybody but whoever runs this process, which is the shuffler as well,"
         return "the analyst and anybody else behind the shuffler"
+
+    def _trust(self) -> str:
+        if self._mixer.second_key:
+            return (
+                "One of the two shufflers must keep to itself which message is which, and the first pass on what it was "
+                "sent; against both together with the analyst nothing holds at all, nor if the first gives agents other "
+                "keys than theirs."
+            )
+        return (
+            "The shuffler must mix messages and keep to itself who sent them; against the shuffler together with the "
+            "analyst, and against a shuffler that gives agents another key for the analyst's, nothing holds at all."
+        )
 
     def _assumption(self) -> str:
         return (

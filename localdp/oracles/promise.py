@@ -87,10 +87,8 @@ class Promise:
             raise TooFewReports(
                 f"a request has to be about at least {self.minimum_cohort} people{self._beside}"
             )
-        local, kind = float(randomizer.epsilon), randomizer.shuffled_as
-        if (
-            not self._is_private_alone(randomizer)
-            and _delta(hiding, local, kind, self.epsilon) > self.delta
+        if not self._is_private_alone(randomizer) and not mixes(
+            randomizer, hiding, self.epsilon, float(self.delta)
         ):
             raise TooFewReports(
                 f"mixing so few reports of epsilon {randomizer.epsilon} does not reach the promised epsilon "
@@ -110,6 +108,12 @@ class Promise:
         return f", not counting the {self.colluding} largest parties" if self.colluding else ""
 
 
+def mixes(randomizer: LocalRandomizer, hiding: int, epsilon: Epsilon, delta: float) -> bool:
+    """Whether mixing the reports of so many people turns them into (epsilon, delta)."""
+    local, likely = float(randomizer.epsilon), float(randomizer.likely)
+    return _delta(hiding, local, randomizer.shuffled_as, likely, epsilon) <= delta
+
+
 @lru_cache(maxsize=256)
-def _delta(people: int, local: float, kind: ShuffledAs, epsilon: Epsilon) -> float:
-    return Shuffled(min(people, MOST_PEOPLE), local, kind).delta(float(epsilon))
+def _delta(people: int, local: float, kind: ShuffledAs, likely: float, epsilon: Epsilon) -> float:
+    return Shuffled(min(people, MOST_PEOPLE), local, kind, likely).delta(float(epsilon))

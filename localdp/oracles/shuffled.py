@@ -19,19 +19,23 @@ Checked in tests/unit/oracles/test_shuffled.py and tests/contract/test_vector_qu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from typing import Self
+from functools import lru_cache
+from typing import Self, cast
 
 from localdp.accounting.claim import PrivacyClaim, Strength
 from localdp.accounting.epsilon import Epsilon
-from localdp.accounting.shuffling import FEWEST_PEOPLE, ShuffledAs, largest_local
+from localdp.accounting.shuffling import FEWEST_PEOPLE, MOST_PEOPLE, largest_likely, largest_local
 from localdp.cohorts import Cohort, Ranges
 from localdp.errors import InvalidParameter, PolicyRefused, TooFewReports
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.mixing import mixed
+from localdp.oracles.promise import mixes
 from localdp.oracles.shuffler import DEFAULT_DELTA, Mixer, Shuffler
+from localdp.oracles.slots import planned_slots
 from localdp.queries.encoded import Query
+from localdp.randomizers.definition import LocalRandomizer
 from localdp.randomness.source import RandomSource
 
 __all__ = ["DEFAULT_DELTA", "ShuffledOracle", "Shuffler", "mixed"]
@@ -112,15 +116,26 @@ class ShuffledOracle(LocalOracle):
         return other
 
     def _each(self, queries: Sequence[Query]) -> Epsilon:
-        """eps0: the largest that mixing the fewest people of any slot turns into (epsilon, delta), or epsilon itself."""
-        binary = len(queries) == 1 and queries[0].kind == "bit"
-        kind: ShuffledAs = "binary" if binary else "any"
+        """eps0: the largest that mixing the fewest people of any slot turns into (epsilon, delta), or epsilon itself.
+
+        That depends on the randomizers, and they on it: it is worked out for those that go with what any of them may have,
+        and taken if it is enough for those that go with it.
+        """
         # That some random part of the people comes out smaller than its least size is paid for out of delta.
         delta = float(self.delta) - (0.0 if self._whole(len(queries)) else len(queries) * _STRAY_CHANCE)
         fewest = self._fewest(len(queries))
         if fewest < FEWEST_PEOPLE:
             return self._epsilon  # nobody hides anybody, and a report has to be private by itself
-        return max(self._epsilon, largest_local(fewest, self._epsilon, delta, kind))
+        fewest = min(fewest, MOST_PEOPLE)
+        least = max(self._epsilon, largest_local(fewest, self._epsilon, delta))
+        expected = self._expected(1)
+        found = min(
+            _largest(cast(Hashable, slot.randomizer), fewest, self._epsilon, delta)
+            for slot in planned_slots(queries, least, expected)
+        )
+        settled = planned_slots(queries, max(least, found), expected)
+        enough = all(mixes(slot.randomizer, fewest, self._epsilon, delta) for slot in settled)
+        return max(least, found) if enough else least
 
     def _whole(self, slots: int) -> bool:
         return slots * self._ways == 1
@@ -137,3 +152,12 @@ class ShuffledOracle(LocalOracle):
         if fewest < FEWEST_PEOPLE:
             raise TooFewReports("there are too few people for every query of every round to be mixed")
         return fewest
+
+
+@lru_cache(maxsize=256)
+def _largest(construction: Hashable, people: int, epsilon: Epsilon, delta: float) -> Epsilon:
+    """The largest eps0 at which reports of this randomizer, at another epsilon, may be mixed."""
+    randomizer = cast(LocalRandomizer, construction)
+    if randomizer.shuffled_as == "binary" or 2 * randomizer.likely == 1:
+        return largest_local(people, epsilon, delta, randomizer.shuffled_as)
+    return largest_likely(people, epsilon, delta, lambda local: float(randomizer.at(local).likely))

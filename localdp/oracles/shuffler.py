@@ -74,6 +74,11 @@ class Mixer(LROracle, Protocol):
     """An LR oracle whose reports come mixed: a shuffler, here or behind gRPC."""
 
     @property
+    def second_key(self) -> bytes:
+        """To which agents seal messages once more, if it is a second shuffler (`second_shuffler.py`)."""
+        ...
+
+    @property
     def promise(self) -> Promise | None:
         """What it enforces; None: it mixes whatever it is asked to, and the aggregator minds the promise."""
         ...
@@ -90,6 +95,8 @@ class Mixer(LROracle, Protocol):
 
 class Shuffler(ReportsAround):
     """Passes on the reports of a whole cohort at once, in an order that says nothing."""
+
+    second_key = b""
 
     def __init__(
         self,

@@ -24,6 +24,6 @@ def drawn_flood_seconds(drawing: FloodDrawing) -> float:
     return _TABLES_SECONDS + (draws + rounding) * _DRAW_SECONDS + plan.size(part.people) * _MESSAGE_SECONDS
 
 
-def sealed_flood_work() -> Work:
-    """For each message, in the place of a person."""
-    return Work(0.2e-3, _SEAL_SECONDS)
+def sealed_flood_work(seals: int = 1) -> Work:
+    """For each message, in the place of a person; with a second shuffler it has two seals."""
+    return Work(seals * 0.2e-3, seals * _SEAL_SECONDS)

@@ -65,4 +65,5 @@ class FloodDrawing:
         sums = self.encoding.sums(values, LanedSource(derive_key(key, b"rounding"), people.lanes()))
         noise = KeystreamSource(derive_key(key, b"noise"))
         codes = batch_codes(self.asked.plan, self.part.people, sums, noise)
-        return FloodedBatch.of(codes, derive_key(key, b"seals"), self.asked.digest, self.asked.question.key)
+        question, seals = self.asked.question, derive_key(key, b"seals")
+        return FloodedBatch.of(codes, seals, self.asked.digest, question.key, question.second_key)

@@ -50,7 +50,7 @@ class FloodedParty(ABC):
         """What is sent, and what it is charged as; or a refusal that has nothing to do with any record."""
         self.policy.require_caller(caller)
         self._require_mixable()
-        self.policy.require_flooded(asked.plan.delta, caller)
+        self.policy.require_flooded(asked.plan.delta, caller, asked.question.second_key)
         drawing = FloodDrawing.of(asked, asked.part_of(self.name, cohort), self.epoch.records.schema)
         self.policy.require_query(drawing.query)
         return drawing, Bill(

@@ -43,6 +43,9 @@ class Policy:
     largest_epsilon_shuffled: Epsilon | None = None  # of one report there, before it is mixed
     # Of one flooded round, in which nothing holds against the shuffler; None: the owner accepts none.
     largest_delta_flooded: Fraction | None = None
+    second_key: bytes | None = (
+        None  # of a second shuffler, without which the owner accepts no flooded round
+    )
     minimum_cohort: int = 1  # people in one request
     minimum_batch: int = 2  # reports in one collection by share servers
     columns: frozenset[str] | None = None  # what may be asked about; None: everything
@@ -128,7 +131,7 @@ class Policy:
             return " before it is mixed, and that only to the shuffler that its owner named"
         return " before it is mixed; its owner can allow a shuffler more (policy.shuffler, policy.largest_epsilon_shuffled)"
 
-    def require_flooded(self, delta: Fraction, caller: str = "") -> None:
+    def require_flooded(self, delta: Fraction, caller: str = "", second_key: bytes = b"") -> None:
         """Refuse a flooded round unless the owner accepts such rounds, and the shuffler asks that the owner named."""
         if self.largest_delta_flooded is None:
             raise PolicyRefused(
@@ -138,6 +141,11 @@ class Policy:
         if caller not in ("", self.shuffler):  # on loopback a caller has no name
             raise PolicyRefused(
                 "only the shuffler that its owner named may ask the party for flooded messages"
+            )
+        if self.second_key not in (None, second_key):
+            raise PolicyRefused(
+                "the party takes part only in flooded rounds by way of the second shuffler that its owner named "
+                "(policy.second_shuffler)"
             )
         if delta > self.largest_delta_flooded:
             allowed = float(self.largest_delta_flooded)

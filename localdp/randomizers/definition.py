@@ -22,7 +22,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,6 +72,15 @@ class LocalRandomizer(Protocol):
     @property
     def epsilon(self) -> Epsilon:
         """Privacy loss of one report, in nats, replace-one neighbours: derived from the integer law, rounded up."""
+        ...
+
+    @property
+    def likely(self) -> Fraction:
+        """The share of reports that are likely under an input, where each has one of two probabilities; else a half."""
+        ...
+
+    def at(self, epsilon: Epsilon) -> Self:
+        """The same construction at another epsilon."""
         ...
 
     @property

@@ -69,6 +69,11 @@ class KaryRandomizedResponse(IntegerReports, CountedSupport):
         return Support(own, (1 - own) / (self.inputs - 1))
 
     @property
+    def likely(self) -> Fraction:
+        """The value itself, of all."""
+        return Fraction(1, self.inputs)
+
+    @property
     def outputs(self) -> int:
         """The inputs."""
         return self.inputs

@@ -74,6 +74,11 @@ class OptimalLocalHashing(OfFingerprints, PureProtocol):
         return Epsilon.of_ratio(Fraction(self.keep * (self.number - 1), WORD_RANGE - self.keep))
 
     @property
+    def likely(self) -> Fraction:
+        """Under each seed, the item's bucket."""
+        return Fraction(1, self.number)
+
+    @property
     def report_bits(self) -> int:
         """Size of one packed report: the seed and the bucket."""
         return _SEED_BITS + bits_below(self.number)

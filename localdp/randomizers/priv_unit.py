@@ -94,6 +94,11 @@ class PrivUnit(Construction):
         return Epsilon.of_ratio(self._ratio)
 
     @property
+    def likely(self) -> Fraction:
+        """Under each seed, the near candidates."""
+        return Fraction(self.near, self.candidates)
+
+    @property
     def assumption(self) -> str:
         """What the claims rest on besides the coins."""
         return (

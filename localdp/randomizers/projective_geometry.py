@@ -73,6 +73,11 @@ class ProjectiveGeometryResponse(IntegerReports, PureProtocol):
         return Epsilon.of_ratio(Fraction(self.keep * off, (WORD_RANGE - self.keep) * on))
 
     @property
+    def likely(self) -> Fraction:
+        """The points on the item's hyperplane."""
+        return Fraction(self.geometry.on_hyperplane, self.geometry.points)
+
+    @property
     def outputs(self) -> int:
         """K: the points."""
         return self.geometry.points

@@ -104,6 +104,11 @@ class SubsetSelection(CountedSupport):
         return support_of(self.requested, self.inputs, self._size)
 
     @property
+    def likely(self) -> Fraction:
+        """The sets that contain the input."""
+        return min(Fraction(self._size, self.inputs), Fraction(1, 2))
+
+    @property
     def draw_cost(self) -> DrawCost:
         """A table of the law for each part; then keys for all inputs, sorted."""
         person = 60 + self.inputs * (2 + log2(self.inputs) / 2.4)

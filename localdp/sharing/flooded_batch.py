@@ -37,6 +37,7 @@ from localdp.sharing import hpke
 
 CODE_BYTES = 3
 SEALED_BYTES = CODE_BYTES + hpke.OVERHEAD_BYTES
+TWICE_BYTES = SEALED_BYTES + hpke.OVERHEAD_BYTES  # of a message that is sealed to a second shuffler, too
 DUMMY = 0
 _SECRET_BYTES = 32
 
@@ -51,14 +52,19 @@ class FloodedBatch:
     codes: Codes
     digest: bytes  # of the round
     key: bytes  # the analyst's; none: messages stay as they are
+    second_key: bytes  # of a second shuffler, if there is one
     _plain: bytes = field(repr=False)
     _secret: bytes = field(repr=False)  # from which key pairs are derived
 
     @classmethod
-    def of(cls, codes: Codes, secret: bytes, digest: bytes, key: bytes) -> FloodedBatch:
-        """These codes, for the holder of a key; the secret is the batch's alone."""
+    def of(
+        cls, codes: Codes, secret: bytes, digest: bytes, key: bytes, second_key: bytes = b""
+    ) -> FloodedBatch:
+        """These codes, for the holder of a key, behind that of a second one; the secret is the batch's alone."""
         plain = packed_codes(codes) if key else b""
-        return cls(codes, digest, key, plain, derive_key(secret, hashlib.sha256(plain).digest()))
+        return cls(
+            codes, digest, key, second_key, plain, derive_key(secret, hashlib.sha256(plain).digest())
+        )
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -67,20 +73,33 @@ class FloodedBatch:
         """Some of them as they leave: each sealed by itself, to the same bytes whenever it is."""
         if not self.key:
             return self.codes[start:stop]
-        secrets = uniform_bytes(
-            LanedSource(self._secret, range(start, stop)), _SECRET_BYTES * (stop - start)
+        plain = self._plain[CODE_BYTES * start : CODE_BYTES * stop]
+        places = range(start, stop)
+        sealed = _sealed(plain, self.key, sealed_under(self.digest), self._secret, places)
+        if self.second_key:
+            outer = derive_key(self._secret, b"second shuffler")
+            sealed = _sealed(sealed, self.second_key, sealed_again_under(self.digest), outer, places)
+        return np.frombuffer(sealed, np.uint8).reshape(-1, message_bytes(self.second_key))
+
+
+def message_bytes(second_key: bytes) -> int:
+    """How long a message is as it leaves an agent."""
+    return TWICE_BYTES if second_key else SEALED_BYTES
+
+
+def _sealed(plain: bytes, key: bytes, info: bytes, secret: bytes, places: range) -> bytes:
+    """Messages of one length, each sealed by itself, by key pairs that follow from a secret and the message's place."""
+    secrets = uniform_bytes(LanedSource(secret, places), _SECRET_BYTES * len(places))
+    receiver, size = X25519PublicKey.from_public_bytes(key), len(plain) // max(1, len(places))
+    return b"".join(
+        hpke.seal(
+            receiver,
+            plain[size * number : size * (number + 1)],
+            info,
+            X25519PrivateKey.from_private_bytes(secrets[_SECRET_BYTES * number :][:_SECRET_BYTES]),
         )
-        receiver, info = X25519PublicKey.from_public_bytes(self.key), sealed_under(self.digest)
-        sealed = b"".join(
-            hpke.seal(
-                receiver,
-                self._plain[CODE_BYTES * place : CODE_BYTES * (place + 1)],
-                info,
-                X25519PrivateKey.from_private_bytes(secrets[at : at + _SECRET_BYTES]),
-            )
-            for place, at in zip(range(start, stop), range(0, len(secrets), _SECRET_BYTES), strict=True)
-        )
-        return np.frombuffer(sealed, np.uint8).reshape(-1, SEALED_BYTES)
+        for number in range(len(places))
+    )
 
 
 def batch_codes(plan: FloodPlan, people: int, sums: Integers, source: RandomSource) -> Codes:
@@ -122,19 +141,34 @@ def sealed_under(digest: bytes) -> bytes:
     return framed([b"localdp flooded message v1", digest])
 
 
+def sealed_again_under(digest: bytes) -> bytes:
+    """The info of the seal that a second shuffler takes away."""
+    return framed([b"localdp flooded message behind a second shuffler v1", digest])
+
+
 def opened_codes(secret: bytes, digest: bytes, sealed: Messages) -> Codes:
     """The codes of sealed messages; one that does not open counts as a dummy, as whoever sent it might have sent one."""
-    key, info = X25519PrivateKey.from_private_bytes(secret), sealed_under(digest)
-    dummy = packed_codes(np.zeros(1, np.uint32))
+    return unpacked_codes(_opened(secret, sealed_under(digest), sealed, CODE_BYTES))
+
+
+def opened_once(secret: bytes, digest: bytes, twice: Messages) -> Messages:
+    """What a second shuffler makes of messages: still sealed to the analyst; zeros, which open to a dummy, for others."""
+    once = _opened(secret, sealed_again_under(digest), twice, SEALED_BYTES)
+    return np.frombuffer(once, np.uint8).reshape(-1, SEALED_BYTES)
+
+
+def _opened(secret: bytes, info: bytes, sealed: Messages, size: int) -> bytes:
+    """What was sealed, one after the other: zeros for what does not open, or has another size."""
+    key, nothing = X25519PrivateKey.from_private_bytes(secret), bytes(size)
 
     def one(message: bytes) -> bytes:
         try:
             plain = hpke.opened(key, message, info)
         except (InvalidTag, ValueError):
-            return dummy
-        return plain if len(plain) == CODE_BYTES else dummy
+            return nothing
+        return plain if len(plain) == size else nothing
 
-    return unpacked_codes(b"".join(one(row.tobytes()) for row in sealed))
+    return b"".join(one(row.tobytes()) for row in sealed)
 
 
 def added(codes: Codes, entries: int) -> Integers:

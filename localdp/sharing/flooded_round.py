@@ -1,10 +1,10 @@
 """A flooded round: everything that agents, a shuffler and an analyst must agree on, bound by one digest.
 
-The digest covers the query and its steps, the plan (epsilon, delta, noise, the n people among whom it is divided and
-how many of them are honest at least), the analyst's key, and whom the shuffler asks: the name of each party with the
-range of its people.  The ledger of a party knows the round by it, coins are derived from it, and every message is
-sealed under it: what was drawn for another n, or about other people, is another round at another charge, and does not
-open in this one.
+The digest covers the query and its steps, the plan (epsilon, delta, noise, the n people among whom it is divided and how
+many of them are honest at least), the analyst's key and that of a second shuffler, and whom the shuffler asks: the name of
+each party with the range of its people.  The ledger of a party knows the round by it, coins are derived from it, and every
+message is sealed under it: what was drawn for another n, or about other people, is another round at another charge, and
+does not open in this one.
 
 Checked in tests/unit/sharing/test_flooded_round.py.
 """
@@ -38,18 +38,23 @@ class FloodedQuestion:
     steps: int  # in which numbers are sent that are not whole
     plan: FloodPlan
     key: bytes = b""  # the analyst's, to which every message is sealed; none: a simulation, in one process
+    second_key: bytes = (
+        b""  # of a second shuffler, to which it is sealed once more; none: there is one shuffler
+    )
 
     def __post_init__(self) -> None:
         if len(self.round_id) != ROUND_ID_BYTES:
             raise InvalidParameter(f"a flooded round's identifier has {ROUND_ID_BYTES} bytes")
-        if len(self.key) not in (0, PUBLIC_BYTES):
-            raise InvalidParameter(f"the key of a flooded round has {PUBLIC_BYTES} bytes")
+        if len(self.key) not in (0, PUBLIC_BYTES) or len(self.second_key) not in (0, len(self.key)):
+            raise InvalidParameter(
+                f"the keys of a flooded round have {PUBLIC_BYTES} bytes, first the analyst's"
+            )
         if (self.plan.flood.rate * RATE_GRID).denominator != 1 or (
             self.plan.delta * TRILLION
         ).denominator != 1:
             raise InvalidParameter("a flood's rate is in billionths, and its delta in trillionths")
-        if self.key:
-            require_public(self.key)
+        for key in filter(None, (self.key, self.second_key)):
+            require_public(key)
 
     @property
     def digest(self) -> bytes:
@@ -70,7 +75,8 @@ class FloodedQuestion:
             plan.honest,
         )
         told = b" ".join(b"%d" % number for number in numbers)
-        return digest(b"localdp flooded question v1", self.round_id, self.query.encode(), told, self.key)
+        keys = self.key, self.second_key
+        return digest(b"localdp flooded question v1", self.round_id, self.query.encode(), told, *keys)
 
 
 @dataclass(frozen=True, slots=True)

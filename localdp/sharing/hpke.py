@@ -61,6 +61,11 @@ def key_schedule(shared: bytes, info: bytes) -> tuple[bytes, bytes]:
     )
 
 
+def public_of(secret: bytes) -> bytes:
+    """The key that goes with a secret one."""
+    return X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
+
+
 def require_public(key: bytes) -> None:
     """Refuse what nothing can be sealed to: a point of small order."""
     try:

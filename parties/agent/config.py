@@ -51,6 +51,7 @@ smallest_epsilon = 0.0001      # of one request
 shuffler = "mixer"             # a shuffler whose requests may cost more, before they are mixed (nobody, if not given)
 largest_epsilon_shuffled = 8   # and how much
 largest_delta_flooded = 1e-6   # of a flooded round, in which nothing holds against that shuffler (none, if not given)
+second_shuffler = "5f1c..."    # key of the second shuffler of such a round, in hexadecimal (any or none, if not given)
 most_requests = 100000         # different requests in one epoch
 most_requests_of_caller = 25000 # and of one caller
 minimum_cohort = 100           # people in one request
@@ -209,6 +210,7 @@ class _Reader:
             shuffler=read.take("policy", "shuffler", str, None),
             largest_epsilon_shuffled=read.optional_epsilon("policy", "largest_epsilon_shuffled"),
             largest_delta_flooded=read.optional_delta("policy", "largest_delta_flooded"),
+            second_key=self._public_key("policy", "second_shuffler"),
             minimum_cohort=read.count("policy", "minimum_cohort", 1),
             minimum_batch=read.count("policy", "minimum_batch", 2),
             columns=read.names("policy", "columns"),
@@ -276,10 +278,13 @@ class _Reader:
         peer = self._peer("witness", "address")
         if peer is None:
             return None
-        text = self._read.take("witness", "public_key", str, None)
+        return WitnessConfig(peer, self._public_key("witness", "public_key"))
+
+    def _public_key(self, section: str, key: str) -> bytes | None:
+        text = self._read.take(section, key, str, None)
         if text is not None and not _PUBLIC_KEY.fullmatch(text):
-            raise self._read.wrong("witness.public_key", "32 bytes in hexadecimal")
-        return WitnessConfig(peer, None if text is None else bytes.fromhex(text))
+            raise self._read.wrong(f"{section}.{key}", "32 bytes in hexadecimal")
+        return None if text is None else bytes.fromhex(text)
 
     def _peer(self, section: str, key: str) -> Dial | None:
         if section not in self._read.table:

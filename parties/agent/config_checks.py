@@ -81,6 +81,8 @@ class ConfigChecks:
                 "goes with policy.largest_epsilon_shuffled or policy.largest_delta_flooded: who may ask for more, and "
                 "how much",
             )
+        if policy.second_key is not None and policy.largest_delta_flooded is None:
+            raise self._wrong("policy.second_shuffler", "goes with policy.largest_delta_flooded")
         if policy.smallest_epsilon > policy.largest_epsilon:
             raise self._wrong("policy.smallest_epsilon", "is more than policy.largest_epsilon")
 

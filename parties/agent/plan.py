@@ -150,7 +150,7 @@ def flood_plan(
     size = drawing.asked.plan.size(drawing.part.people)
     read = query_work(query) + inputs_work(encoding_of(query)) + _sampling(query.columns, sampled)
     charge = charge_seconds(query.text, cohort) + read.of(people) + drawn_flood_seconds(drawing)
-    work = sealed_flood_work()
+    work = sealed_flood_work(2 if drawing.asked.question.second_key else 1)
     most = work.people_within(limits.part_seconds, Cohort(0, size), MESSAGES_OF_A_PART)
     return WorkPlan(Cohort(0, size), charge, work, most)
 

@@ -98,3 +98,58 @@ def shuffler_run(
             aggregators=None if not aggregator else frozenset(aggregator),
         )
     )
+
+
+@shuffler_app.command("second")
+@command
+def shuffler_second(
+    first: Annotated[
+        str, typer.Option(help="NAME=HOST:PORT of the first shuffler, which asks the agents.")
+    ],
+    key: Annotated[Path, typer.Option(readable=False, help="File of its secret key.")] = Path("second.key"),
+    new: Annotated[
+        bool, typer.Option("--new", help="Make that file: owners do not know this shuffler yet.")
+    ] = False,
+    name: Annotated[str, typer.Option(help="What analysts call it.")] = "second",
+    listen: ListenOption = "127.0.0.1:0",
+    aggregator: Annotated[
+        list[str] | None,
+        typer.Option(help="Who may ask, by the name in the certificate; several are allowed."),
+    ] = None,
+    tls: TlsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Serve behind a first shuffler until Ctrl-C, so that no single one knows who sent what in flooded rounds.
+
+    Analysts ask this one, and agents' owners write its public key, which is shown, into policy.second_shuffler.
+    """
+    import asyncio
+
+    from localdp.sharing.hpke import public_of
+    from parties.coordinator import Peer
+    from parties.identity import load_identity
+    from parties.observability.logs import configure_logs
+    from parties.shuffler.run import second_secret, serve_second_shuffler
+
+    secret = second_secret(key, new=new)
+
+    def started(address: str) -> None:
+        public = public_of(secret).hex()
+        if json:
+            print_ok({"name": name, "address": address, "public_key": public})
+        else:
+            told = f'{name} serves at {address}; agents have second_shuffler = "{public}"; Ctrl-C ends it'
+            print_whole(stderr_console(), told)
+
+    configure_logs("warning")
+    asyncio.run(
+        serve_second_shuffler(
+            name,
+            listen,
+            Peer(*named_address(first, "the first shuffler")),
+            secret,
+            started,
+            identity=None if tls is None else load_identity(tls),
+            aggregators=None if not aggregator else frozenset(aggregator),
+        )
+    )

@@ -135,6 +135,10 @@ class WatchedMixer(ReportsAround):
     def hiding(self) -> int:
         return self._mixer.hiding
 
+    @property
+    def second_key(self) -> bytes:
+        return self._mixer.second_key
+
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
         """The reports of the cohort, mixed."""
         yield from self.behind.reports(request, cohort)

@@ -21,7 +21,7 @@ from localdp.oracles.flood_mixing import MOST_FLOODED_BYTES, MixedFlood
 from localdp.oracles.promise import MOST_REQUESTS, Promise
 from localdp.party.party import Request
 from localdp.randomizers.definition import Reports
-from localdp.sharing.flooded_batch import Messages
+from localdp.sharing.flooded_batch import Messages, message_bytes
 from localdp.sharing.flooded_round import FloodedQuestion
 from parties import codec
 from parties.coordinator import CALL_SECONDS, Channels, Reachable
@@ -62,6 +62,7 @@ class RemoteShuffler:
             self.people: int = described.people
             self.schema = codec.schema_from_wire(described.schema)
             self.promise = _promise(described)
+            self.second_key = bytes(described.second_key)
             self.hiding: int = described.hiding_people or described.people
             if self.hiding > self.people:
                 raise InvalidParameter(f"{self._name} has more people to hide among than there are")
@@ -92,9 +93,13 @@ class RemoteShuffler:
 
     def flooded(self, question: FloodedQuestion, cohorts: Sequence[Cohort]) -> MixedFlood:
         """The codes of a flooded round's messages: sealed to a key that is made for it, and opened here."""
-        analyst = FloodAnalyst(question)
+        analyst = FloodAnalyst(question, second_key=self.second_key)
+        return analyst.opened(self.sealed(analyst.question, cohorts))
+
+    def sealed(self, question: FloodedQuestion, cohorts: Sequence[Cohort]) -> MixedFlood:
+        """The messages themselves, for a question that has the keys that they are sealed to."""
         message = pb.ShuffleFloodedRequest(
-            question=question_to_wire(analyst.question),
+            question=question_to_wire(question),
             cohorts=[codec.cohort_to_wire(cohort) for cohort in cohorts],
         )
         heard = set[_Said]()
@@ -102,15 +107,17 @@ class RemoteShuffler:
         call = Reception(
             lambda seconds: _Heard(self._stub.ShuffleFlooded(message, timeout=seconds), heard),
             self._name,
-            self._timeout + flood_seconds(size),
+            (self._timeout + flood_seconds(size)) * (2 if self.second_key else 1),
             self._channels.persistence,
         )
+        # Of a second shuffler they come without the outer seal; a second shuffler has them from the first with it.
+        bytes_each = message_bytes(b"" if self.second_key else question.second_key)
         try:
-            sealed = self._mixed(received(self._bounded(call)), heard, question.plan)
+            sealed = self._mixed(received(self._bounded(call), bytes_each), heard, question.plan)
         finally:
             call.cancel()
         self.bytes_moved += sealed.messages.nbytes
-        return analyst.opened(sealed)
+        return sealed
 
     def _bounded(self, call: Reception) -> Iterator[Piece]:
         """A stream that ends, or is refused where it should have."""

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from localdp.accounting.promise_ledger import trillionths_above
 from localdp.errors import DeadlineMissed, InvalidParameter, PolicyRefused
+from localdp.oracles.second_shuffler import SecondShuffler
 from localdp.oracles.shuffler import Promise, Shuffler
 from localdp.sharing.collection import LONGEST_NAME
 from parties import codec
@@ -39,7 +40,7 @@ class ShufflerService(shuffler_pb2_grpc.ShufflerServiceServicer):
     def __init__(
         self,
         name: str,
-        shuffler: Shuffler,
+        shuffler: Shuffler | SecondShuffler,
         *,
         aggregators: frozenset[str] | None = None,
         observer: Observer | None = None,
@@ -78,6 +79,7 @@ class ShufflerService(shuffler_pb2_grpc.ShufflerServiceServicer):
                 hiding_people=self._shuffler.hiding,
                 requests=self._promise.requests,
                 minimum_cohort=self._promise.minimum_cohort,
+                second_key=self._shuffler.second_key,
             )
 
     @streaming
@@ -107,7 +109,8 @@ class ShufflerService(shuffler_pb2_grpc.ShufflerServiceServicer):
         caller = peer_name(context) or ""
         with self._observer.call("ShuffleFlooded", caller) as call:
             self._require_named(caller)
-            question = question_from_wire(request.question)
+            # Checked by the worker: to work out anew what noise hides may take a second, in which others are answered.
+            question = await self._work(context, lambda: question_from_wire(request.question))
             if not question.key:
                 raise InvalidParameter("a flooded round that travels has a key of the analyst")
             cohorts = [codec.cohort_from_wire(cohort) for cohort in request.cohorts]

@@ -4,6 +4,7 @@ import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any, get_type_hints
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.auditing.drawing import counted_paths
+from localdp.auditing.drawing import counted_paths, stated_law
 from localdp.errors import InvalidParameter, MalformedReport
 from localdp.randomizers.definition import (
     FrequencyRandomizer,
@@ -252,6 +253,28 @@ def test_inputs_out_of_range_are_refused(randomizer: Any) -> None:
 @every_enumerable
 def test_the_law_is_exact_and_has_the_claimed_epsilon(example: Example) -> None:
     check_exact_law(example.sound, example.tried, seed=example.seed)
+
+
+@every_enumerable
+def test_a_share_of_likely_reports_is_that_of_a_law_of_two_probabilities(example: Example) -> None:
+    """What mixing is worth is worked out from it: a construction without two of them says a half."""
+    share, ratio = example.sound.likely, Fraction(0)
+    for value in example.tried if share < Fraction(1, 2) else []:
+        law = stated_law(example.sound, value, example.seed)
+        assert law is not None
+        masses = law.values()
+        highest, lowest = max(masses), min(masses)
+        assert set(masses) == {highest, lowest} and share == Fraction(
+            list(masses).count(highest), len(masses)
+        )
+        ratio = max(ratio, highest / lowest)
+    assert not ratio or Epsilon.of_ratio(ratio) == example.sound.epsilon
+    assert not ratio or 1.9 < float(example.sound.at(TWO).epsilon) <= 2
+
+
+def test_constructions_of_two_probabilities_are_among_the_examples() -> None:
+    named = {example.entry.name for example in EXAMPLES if example.sound.likely < Fraction(1, 2)}
+    assert named == {"k-ary", "subset-selection", "local-hashing", "projective-geometry", "priv-unit"}
 
 
 @every_enumerable

@@ -32,15 +32,19 @@ from localdp.party.party import Party
 from localdp.party.policy import Policy
 from localdp.randomizers.definition import Reports
 from localdp.randomness.keystream import KeystreamSource
+from localdp.sharing.flooded_round import FloodedQuestion
 from parties.agent.service import SERVICE_NAME as AGENT_SERVICE
 from parties.agent.service import AgentService
 from parties.command.arguments import Asking
 from parties.command.asking import federation_of
 from parties.coordinator import Peer, RemoteParties
+from parties.flood_codec import question_from_wire
 from parties.identity import load_identity, make_authority, make_identity
 from parties.repeating import Patience
+from parties.shuffler import service
 from parties.shuffler.client import RemoteShuffler
 from parties.shuffler.service import SERVICE_NAME, ShufflerService
+from parties.wire.v1 import flooding_pb2 as pb_of_floods
 from parties.wire.v1 import shuffler_pb2 as pb
 from tests.integration.test_command_line import parties_up
 from tests.support.federations import (
@@ -55,6 +59,7 @@ from tests.support.federations import (
     served,
 )
 from tests.support.flaky import Absences, FlakyAgent
+from tests.support.flooding import plan_of, question_of
 from tests.support.processes import COMMAND, Stage, envelope, localdp, read_line, stage
 
 PEOPLE = people(90)
@@ -356,3 +361,19 @@ def test_without_a_shuffler_the_shuffled_model_is_refused(tmp_path: Path) -> Non
     state.write_text(json.dumps({"agents": [{"name": "a", "address": "127.0.0.1:1"}], "share_servers": []}))
     with pytest.raises(InvalidParameter, match="--shuffler"):
         federation_of(Asking(model="shuffled", connect=state), lambda schema: None)
+
+
+def test_a_flooded_question_is_checked_beside_the_loop_that_answers_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To work out what its noise hides takes a second or more where a person moves a sum by 255."""
+    threads = list[str]()
+
+    def watched(message: pb_of_floods.FloodedQuestion) -> FloodedQuestion:
+        threads.append(threading.current_thread().name)
+        return question_from_wire(message)
+
+    monkeypatch.setattr(service, "question_from_wire", watched)
+    with mixing() as (remote, _), pytest.raises(PolicyRefused):
+        remote.sealed(question_of(plan_of(90, epsilon="3")), [EVERYBODY])
+    assert threads and all(name.startswith("shuffler") for name in threads)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, fields, is_dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Self, cast
 
 from localdp.accounting.epsilon import Epsilon
@@ -41,6 +42,15 @@ class Construction(ABC):
     def takes(self: LocalRandomizer) -> InputKind:
         """One of so many values."""
         return CategoryInput(self.inputs)
+
+    @property
+    def likely(self) -> Fraction:
+        """A half, which stands for nothing that is known (`accounting/shuffling.py`)."""
+        return Fraction(1, 2)
+
+    def at(self, epsilon: Epsilon) -> Self:
+        """The same at another epsilon."""
+        return self.from_parameters({**self.parameters, "epsilon_nanonats": epsilon.nanonats})
 
     @property
     @abstractmethod

@@ -15,7 +15,7 @@ _sym_db = _symbol_database.Default()
 from parties.wire.v1 import cohort_pb2 as parties_dot_wire_dot_v1_dot_cohort__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eparties/wire/v1/flooding.proto\x12\x0fparties.wire.v1\x1a\x1cparties/wire/v1/cohort.proto\"\xf7\x01\n\x0f\x46loodedQuestion\x12\x10\n\x08round_id\x18\x01 \x01(\x0c\x12\r\n\x05query\x18\x02 \x01(\t\x12\r\n\x05steps\x18\x03 \x01(\r\x12\x18\n\x10\x65psilon_nanonats\x18\x04 \x01(\x04\x12\x19\n\x11\x64\x65lta_trillionths\x18\x05 \x01(\x04\x12*\n\x04sums\x18\x06 \x01(\x0b\x32\x1c.parties.wire.v1.FloodedSums\x12\x17\n\x0frate_billionths\x18\x07 \x01(\x04\x12\r\n\x05pairs\x18\x08 \x01(\x04\x12\x0e\n\x06people\x18\t \x01(\x04\x12\x0e\n\x06honest\x18\n \x01(\x04\x12\x0b\n\x03key\x18\x0b \x01(\x0c\"b\n\x0b\x46loodedSums\x12\x0f\n\x07\x65ntries\x18\x01 \x01(\r\x12\x0f\n\x07largest\x18\x02 \x01(\r\x12\x0e\n\x06rising\x18\x03 \x01(\r\x12\x0f\n\x07\x66\x61lling\x18\x04 \x01(\r\x12\x10\n\x08messages\x18\x05 \x01(\r\"8\n\x0b\x46loodedPart\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05start\x18\x02 \x01(\x04\x12\x0c\n\x04stop\x18\x03 \x01(\x04\"o\n\x0c\x46loodedRound\x12\x32\n\x08question\x18\x01 \x01(\x0b\x32 .parties.wire.v1.FloodedQuestion\x12+\n\x05parts\x18\x02 \x03(\x0b\x32\x1c.parties.wire.v1.FloodedPart\"e\n\x0c\x46loodRequest\x12,\n\x05round\x18\x01 \x01(\x0b\x32\x1d.parties.wire.v1.FloodedRound\x12\'\n\x06\x63ohort\x18\x02 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\"0\n\rFloodResponse\x12\x0f\n\x07reports\x18\x01 \x01(\r\x12\x0e\n\x06packed\x18\x02 \x01(\x0c\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eparties/wire/v1/flooding.proto\x12\x0fparties.wire.v1\x1a\x1cparties/wire/v1/cohort.proto\"\x8b\x02\n\x0f\x46loodedQuestion\x12\x10\n\x08round_id\x18\x01 \x01(\x0c\x12\r\n\x05query\x18\x02 \x01(\t\x12\r\n\x05steps\x18\x03 \x01(\r\x12\x18\n\x10\x65psilon_nanonats\x18\x04 \x01(\x04\x12\x19\n\x11\x64\x65lta_trillionths\x18\x05 \x01(\x04\x12*\n\x04sums\x18\x06 \x01(\x0b\x32\x1c.parties.wire.v1.FloodedSums\x12\x17\n\x0frate_billionths\x18\x07 \x01(\x04\x12\r\n\x05pairs\x18\x08 \x01(\x04\x12\x0e\n\x06people\x18\t \x01(\x04\x12\x0e\n\x06honest\x18\n \x01(\x04\x12\x0b\n\x03key\x18\x0b \x01(\x0c\x12\x12\n\nsecond_key\x18\x0c \x01(\x0c\"b\n\x0b\x46loodedSums\x12\x0f\n\x07\x65ntries\x18\x01 \x01(\r\x12\x0f\n\x07largest\x18\x02 \x01(\r\x12\x0e\n\x06rising\x18\x03 \x01(\r\x12\x0f\n\x07\x66\x61lling\x18\x04 \x01(\r\x12\x10\n\x08messages\x18\x05 \x01(\r\"8\n\x0b\x46loodedPart\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05start\x18\x02 \x01(\x04\x12\x0c\n\x04stop\x18\x03 \x01(\x04\"o\n\x0c\x46loodedRound\x12\x32\n\x08question\x18\x01 \x01(\x0b\x32 .parties.wire.v1.FloodedQuestion\x12+\n\x05parts\x18\x02 \x03(\x0b\x32\x1c.parties.wire.v1.FloodedPart\"e\n\x0c\x46loodRequest\x12,\n\x05round\x18\x01 \x01(\x0b\x32\x1d.parties.wire.v1.FloodedRound\x12\'\n\x06\x63ohort\x18\x02 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\"0\n\rFloodResponse\x12\x0f\n\x07reports\x18\x01 \x01(\r\x12\x0e\n\x06packed\x18\x02 \x01(\x0c\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -23,15 +23,15 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'parties.wire.v1.flooding_pb
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_FLOODEDQUESTION']._serialized_start=82
-  _globals['_FLOODEDQUESTION']._serialized_end=329
-  _globals['_FLOODEDSUMS']._serialized_start=331
-  _globals['_FLOODEDSUMS']._serialized_end=429
-  _globals['_FLOODEDPART']._serialized_start=431
-  _globals['_FLOODEDPART']._serialized_end=487
-  _globals['_FLOODEDROUND']._serialized_start=489
-  _globals['_FLOODEDROUND']._serialized_end=600
-  _globals['_FLOODREQUEST']._serialized_start=602
-  _globals['_FLOODREQUEST']._serialized_end=703
-  _globals['_FLOODRESPONSE']._serialized_start=705
-  _globals['_FLOODRESPONSE']._serialized_end=753
+  _globals['_FLOODEDQUESTION']._serialized_end=349
+  _globals['_FLOODEDSUMS']._serialized_start=351
+  _globals['_FLOODEDSUMS']._serialized_end=449
+  _globals['_FLOODEDPART']._serialized_start=451
+  _globals['_FLOODEDPART']._serialized_end=507
+  _globals['_FLOODEDROUND']._serialized_start=509
+  _globals['_FLOODEDROUND']._serialized_end=620
+  _globals['_FLOODREQUEST']._serialized_start=622
+  _globals['_FLOODREQUEST']._serialized_end=723
+  _globals['_FLOODRESPONSE']._serialized_start=725
+  _globals['_FLOODRESPONSE']._serialized_end=773
 # @@protoc_insertion_point(module_scope)

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class FloodedQuestion(_message.Message):
-    __slots__ = ("round_id", "query", "steps", "epsilon_nanonats", "delta_trillionths", "sums", "rate_billionths", "pairs", "people", "honest", "key")
+    __slots__ = ("round_id", "query", "steps", "epsilon_nanonats", "delta_trillionths", "sums", "rate_billionths", "pairs", "people", "honest", "key", "second_key")
     ROUND_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
@@ -19,6 +19,7 @@ class FloodedQuestion(_message.Message):
     PEOPLE_FIELD_NUMBER: _ClassVar[int]
     HONEST_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
+    SECOND_KEY_FIELD_NUMBER: _ClassVar[int]
     round_id: bytes
     query: str
     steps: int
@@ -30,7 +31,8 @@ class FloodedQuestion(_message.Message):
     people: int
     honest: int
     key: bytes
-    def __init__(self, round_id: _Optional[bytes] = ..., query: _Optional[str] = ..., steps: _Optional[int] = ..., epsilon_nanonats: _Optional[int] = ..., delta_trillionths: _Optional[int] = ..., sums: _Optional[_Union[FloodedSums, _Mapping]] = ..., rate_billionths: _Optional[int] = ..., pairs: _Optional[int] = ..., people: _Optional[int] = ..., honest: _Optional[int] = ..., key: _Optional[bytes] = ...) -> None: ...
+    second_key: bytes
+    def __init__(self, round_id: _Optional[bytes] = ..., query: _Optional[str] = ..., steps: _Optional[int] = ..., epsilon_nanonats: _Optional[int] = ..., delta_trillionths: _Optional[int] = ..., sums: _Optional[_Union[FloodedSums, _Mapping]] = ..., rate_billionths: _Optional[int] = ..., pairs: _Optional[int] = ..., people: _Optional[int] = ..., honest: _Optional[int] = ..., key: _Optional[bytes] = ..., second_key: _Optional[bytes] = ...) -> None: ...
 
 class FloodedSums(_message.Message):
     __slots__ = ("entries", "largest", "rising", "falling", "messages")

@@ -105,6 +105,11 @@ def _flip_by_subtraction(local: float) -> float:
     return 1 - 1 / (1 + math.exp(-local))
 
 
+def _levels_by_subtraction(local: float, likely: float) -> tuple[float, float]:
+    keep = 1 / (1 + math.exp(-local))
+    return keep, 1 - keep
+
+
 def _excess_enlarged_afterwards(above: Floats, below: Floats, growth: float, error: float) -> float:
     return float(np.maximum(above - growth * below, 0.0).sum()) * (1 + error)
 
@@ -113,13 +118,13 @@ def _excess_enlarged_afterwards(above: Floats, below: Floats, growth: float, err
     ("name", "broken", "kind"),
     [
         ("_flip", _flip_by_subtraction, "binary"),
-        ("_flip", _flip_by_subtraction, "any"),
+        ("_levels", _levels_by_subtraction, "any"),
         # Of clones the masses are so few and so nearly exact here that the tails cover their errors.
         ("_excess", _excess_enlarged_afterwards, "binary"),
     ],
 )
 def test_a_broken_twin_is_caught(
-    monkeypatch: pytest.MonkeyPatch, name: str, broken: Callable[..., float], kind: ShuffledAs
+    monkeypatch: pytest.MonkeyPatch, name: str, broken: Callable[..., object], kind: ShuffledAs
 ) -> None:
     _forget()
     monkeypatch.setattr(shuffling, name, broken)

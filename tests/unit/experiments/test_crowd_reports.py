@@ -53,7 +53,18 @@ class Watched:
         return {value: Fraction(1)}
 
 
-for _name in ("epsilon", "takes", "draw_cost", "parameters", "pack", "unpack", "memoised", "shuffled_as"):
+for _name in (
+    "epsilon",
+    "takes",
+    "draw_cost",
+    "parameters",
+    "pack",
+    "unpack",
+    "memoised",
+    "shuffled_as",
+    "likely",
+    "at",
+):
     setattr(Watched, _name, lambda *_: None)  # what a randomizer has, and nobody here asks for
 
 

@@ -15,7 +15,7 @@ from localdp.queries.asked import query_of
 from localdp.queries.encoded import measured
 from localdp.queries.in_messages import InMessages
 from parties.agent.yardstick import slowness
-from tests.support.flooding import plan_of, question_of, round_at
+from tests.support.flooding import KEY, plan_of, question_of, round_at
 from tests.support.people import population
 
 PEOPLE = population(60)
@@ -39,9 +39,11 @@ def test_more_messages_and_more_noise_cost_more(more: FloodDrawing) -> None:
     assert drawn_flood_seconds(more) > drawn_flood_seconds(drawing())
 
 
-def ratio_of(price: Work) -> float:
+def ratio_of(price: Work, second_key: bytes = b"") -> float:
     """The best time of sealing some messages, in units of its price on this machine."""
     one = drawing()
+    question = replace(one.asked.question, second_key=second_key)
+    one = replace(one, asked=replace(one.asked, question=question))
     batch = one.batch(bytes(32), Cohort(0, 60), measured(one.query, PEOPLE))
     times = []
     for _ in range(5):
@@ -53,6 +55,10 @@ def ratio_of(price: Work) -> float:
 
 def test_sealing_takes_what_it_is_priced_at() -> None:
     assert LEAST <= ratio_of(sealed_flood_work()) <= MOST
+
+
+def test_sealing_to_a_second_shuffler_as_well_takes_twice_that() -> None:
+    assert LEAST <= ratio_of(sealed_flood_work(2), KEY) <= MOST
 
 
 def test_a_price_of_a_tenth_is_caught() -> None:
