@@ -24,6 +24,8 @@ _LOOKED_AT = 60  # rows
 COMMENT = "#"
 _NUMBER_WITH_MORE = re.compile(r"[+-]?[0-9][0-9.,]*\s*[^0-9\s]{1,4}")
 
+_APOSTROPHES = re.compile(r"'.*'", re.DOTALL)
+
 Row = tuple[int, Sequence[str]]  # the line that it begins in, and its cells
 
 
@@ -64,6 +66,13 @@ def _text_as_it_looks(source: Source) -> Source:
     marks = (source.separator,) if source.separator else tuple(dict.fromkeys((usual, ";", "\t", "|", ",")))
     found = {mark: _rows(text, mark, source.quote) for mark in marks}
     best = max(marks, key=lambda mark: _worth(found[mark]))
+    names = _names(found[best])
+    if (
+        source.quote == '"'
+        and names is not None
+        and all(_APOSTROPHES.fullmatch(one) for one in names[1] if one)
+    ):
+        return _text_as_it_looks(replace(source, quote="'", separator=best))
     return _with_names(replace(source, separator=best), text, found[best])
 
 

@@ -19,6 +19,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from localdp.domains.columns import ColumnArray
 from localdp.domains.schema import LONGEST_NAME, is_column_name
@@ -109,8 +110,9 @@ def _headers(table: SourceTable) -> list[str]:
     if any(is_value(one) for one in names):
         raise _no_names(table)
     shown = [name for name in names if names.count(name) == 1 and name]
-    again = [name for name in shown if _stands_in(name, table)]
-    if len(again) > max(1, len(shown) // 4) and len(again) < len(shown):
+    again = [rows for name in shown if len(rows := _rows_with(name, table))]
+    whole = len(again) == len(shown) and all(np.array_equal(rows, again[0]) for rows in again)
+    if len(again) > max(1, len(shown) // 4) and not whole:  # where it is whole, the header occurs again
         raise _no_names(table)
     return shown
 
@@ -122,10 +124,12 @@ def _no_names(table: SourceTable) -> InvalidRecord:
     )
 
 
-def _stands_in(name: str, table: SourceTable) -> bool:
-    """Whether the name of a column stands in it, too: it is a label then, or the header occurs again."""
+def _rows_with(name: str, table: SourceTable) -> NDArray[np.int64]:
+    """The rows in which a column has its own name: as a label, or where the header occurs again."""
     cells = table.cells(name)
-    return isinstance(cells, TextCells) and name in cells.distinct
+    if not isinstance(cells, TextCells) or name not in cells.distinct:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(cells.codes == cells.distinct.index(name))
 
 
 def _nobody(table: SourceTable, person: str) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ def data_sketch(
     person: Annotated[str | None, typer.Option(help="The column that says whose row it is.")] = None,
     separator: Annotated[str | None, typer.Option(help="What stands between cells of a text file.")] = None,
     encoding: Annotated[str, typer.Option(help="How a text file is written.")] = "utf-8",
+    header: Annotated[int, typer.Option(min=1, help="The line in which the names of columns stand.")] = 1,
     sheet: Annotated[str | None, typer.Option(help="The sheet of a spreadsheet.")] = None,
     name: Annotated[str, typer.Option(help="What the agent is to be called.")] = "my-agent",
     out: Annotated[
@@ -56,7 +57,7 @@ def data_sketch(
         address_of(table)
         source = DatabaseSource(table, relation, query, password_file)
     else:
-        source = Source(Path(table), separator, encoding=encoding, sheet=sheet)
+        source = Source(Path(table), separator, encoding=encoding, sheet=sheet, header=header)
     beside = Path() if out is None else out.parent
     with waiting(stderr_console(), "reading the table"), quoting_nothing(source):
         draft = as_toml(sketched(source, person), name, beside)

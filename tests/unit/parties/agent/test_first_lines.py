@@ -79,6 +79,22 @@ def test_a_first_row_that_is_somebodys_is_shown_nowhere(first: str, tmp_path: Pa
     assert "Zq" not in str(refused.value)
 
 
+def test_not_even_where_all_of_it_occurs_again(tmp_path: Path) -> None:
+    """In one row together it is a header that occurs again, as in extracts that were put behind each other."""
+    (tmp_path / "t.csv").write_text("Zq1,F,A\nZq1,M,B\nZq2,M,A\nZq2,F,B\n")
+    with pytest.raises(InvalidRecord, match="looks like somebody's"):
+        sketched(Source(tmp_path / "t.csv"))
+    (tmp_path / "t.csv").write_text("patient,sex,ward\nZq1,M,B\npatient,sex,ward\nZq2,M,A\n")
+    assert sketched(Source(tmp_path / "t.csv")).nobody == ("patient",)
+
+
+def test_quotes_may_be_apostrophes(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("'patient';'ward'\n'p';'a;b'\n'q';'c'\n")
+    sketch = sketched(Source(tmp_path / "t.csv"))
+    assert [one.column for one in sketch.columns] == ["patient", "ward"] and sketch.person == "patient"
+    assert 'quote = "\'"' in as_toml(sketch, "t", tmp_path)
+
+
 def test_names_are_no_values() -> None:
     for name in ("age", "Né le", "30-day mortality", "HbA1c", "IL-6", "Cost (1)", "q1", "x2024", "mmHg"):
         assert not is_value(name)
