@@ -96,11 +96,8 @@ def _reads(data: bytes, encoding: str) -> bool:
 
 
 def _rows(text: str, mark: str, quote: str) -> list[Row]:
-    reader, rows, before = (
-        csv.reader(text.splitlines(keepends=True), delimiter=mark, quotechar=quote),
-        [],
-        0,
-    )
+    reader = csv.reader(text.splitlines(keepends=True), delimiter=mark, quotechar=quote)
+    rows, before = list[Row](), 0
     try:
         for row in reader:
             if any(cell.strip() for cell in row):

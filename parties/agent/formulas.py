@@ -25,7 +25,16 @@ from localdp.errors import QueryRefused
 from localdp.queries.checking import type_of
 from localdp.queries.comparing import real_values
 from localdp.queries.evaluate import evaluate, term_value
-from localdp.queries.expressions import Clip, Expression, Several, UnitDecisionList
+from localdp.queries.expressions import (
+    Clip,
+    Column,
+    Expression,
+    Linear,
+    Number,
+    OfRows,
+    Several,
+    UnitDecisionList,
+)
 from localdp.queries.kinds import NumberType, UnitType
 from localdp.queries.parser import parse
 from localdp.queries.statistical import StatisticalQuery
@@ -62,6 +71,7 @@ def computed(columns: Mapping[str, ColumnArray], schema: Schema, domain: Domain,
     expression = _number(reading.formula, schema)
     if isinstance(expression, Clip | UnitDecisionList):
         return bounded(np.array(evaluate(expression, records)), said, domain, reading)
+    assert isinstance(expression, Column | OfRows | Number | Linear)
     values = np.broadcast_to(real_values(expression, records, term_value), records.people)
     return bounded(np.array(values, np.float64), said, domain, reading)
 

@@ -7,6 +7,7 @@ Checked in tests/unit/parties/agent/test_sketch.py and tests/fault/test_unique_m
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.agent.cells import TRUTHS, is_number, number_writer, says_nothing
-from parties.agent.reading import EITHER, EXCEL, Dates, Reading
+from parties.agent.reading import EITHER, EXCEL, HOUR, Dates, Reading
 from parties.agent.within_domain import day_of, hour_of
 from parties.agent.words import CURRENCIES, FALSE_WORDS, FAMILIES, TOKENS, TRUE_WORDS, UNITS
 
@@ -107,7 +108,8 @@ def guessed(texts: Sequence[str], weights: Weights, *, of_days: bool = False) ->
     ]
     if not said:
         return Guess("text", 0)
-    attempts = (_as_bit, _as_date, _as_hour, _as_number, *((_as_days_or_serials,) if of_days else ()))
+    attempts: list[Callable[[Sequence[str], Sequence[int]], Guess | None]]
+    attempts = [_as_bit, _as_date, _as_hour, _as_number, *([_as_days_or_serials] if of_days else [])]
     for attempt in attempts:
         found = attempt([text for text, _ in said], [weight for _, weight in said])
         if found is not None:
@@ -144,17 +146,18 @@ def is_day(text: str) -> bool:
     )
 
 
+def _is_hour(text: str, dates: Dates) -> bool:
+    return (":" in text or bool(dates.written)) and hour_of(text.strip(), dates) is not None
+
+
 def _as_hour(texts: Sequence[str], weights: Sequence[int]) -> Guess | None:
     """Times of a day alone."""
     for way in HOURS:
-        dates = Dates("hour", () if way is None else (way,))
-        found = (":" in text and hour_of(text.strip(), dates) is not None for text in texts[:_FIRST])
-        if any(found):
-            share, fitting = _share(
-                texts, weights, lambda text, dates=dates: hour_of(text.strip(), dates) is not None
-            )  # type: ignore[misc]
+        fits = functools.partial(_is_hour, dates=Dates(HOUR, () if way is None else (way,)))
+        if any(map(fits, texts[:_FIRST])):
+            share, fitting = _share(texts, weights, fits)
             if share >= _ENOUGH:
-                return Guess("hour", fitting, {} if way is None else {"date": way})
+                return Guess(HOUR, fitting, {} if way is None else {"date": way})
     return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from sqlalchemy import column, create_engine, select, table, text
+from sqlalchemy import ColumnClause, column, create_engine, select, table, text
 from sqlalchemy.pool import NullPool
 
 from benchmarks.rows import best_seconds
@@ -41,7 +41,7 @@ def test_an_agent_reads_at_half_the_rate_of_the_reader_alone(monkeypatch: pytest
     engine = create_engine(address.replace("postgresql://", "postgresql+psycopg://"), poolclass=NullPool)
     with engine.begin() as connection:
         connection.execute(text(FILL))
-    names = [column(name) for name in SCHEMA.schema.names]
+    names: list[ColumnClause[object]] = [column(name) for name in SCHEMA.schema.names]
 
     def alone() -> int:
         statement = select(*names).select_from(table("visits"))

@@ -261,7 +261,7 @@ def test_what_was_decided_is_counted(tmp_path: Path) -> None:
         ({"quote": "'"}, "x,y\n'1','é'\n"),
     ],
 )
-def test_a_text_file_is_read_as_it_is_written(source: dict[str, str], content: str, tmp_path: Path) -> None:
+def test_a_text_file_is_read_as_it_is_written(source: dict[str, Any], content: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(content, encoding=source.get("encoding", "utf-8"))
     records, _ = load_table(
