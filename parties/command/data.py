@@ -40,9 +40,13 @@ def data_sketch(
     out: Annotated[
         Path | None, typer.Option(help="The configuration to write; else it is printed.")
     ] = None,
+    into: Annotated[
+        Path | None, typer.Option(help="The beginning of a configuration that the draft is added to.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Draft a configuration for a table: names, kinds, what says nothing. Bounds and labels are yours to declare."""
+    from parties.agent.completing import completed
     from parties.agent.database_source import DatabaseSource, address_of, is_database
     from parties.agent.sketch import as_toml, sketched
     from parties.agent.sources import Source, TableSource
@@ -58,13 +62,21 @@ def data_sketch(
         source = DatabaseSource(table, relation, query, password_file)
     else:
         source = Source(Path(table), separator, encoding=encoding, sheet=sheet, header=header)
-    beside = Path() if out is None else out.parent
+    if out is not None and into is not None:
+        raise InvalidParameter("say --out for a new file, or --into for one that is there")
+    beside = (out or into or Path("x")).parent
     with waiting(stderr_console(), "reading the table"), quoting_nothing(source):
         draft = as_toml(sketched(source, person), name, beside)
+    if into is not None:
+        if not into.is_file():
+            raise InvalidParameter(f"there is no {into}")
+        draft = completed(into.read_text(), draft, str(into))
+        write_atomically(into, draft.encode())
     if out is not None:
         if out.exists():
             raise InvalidParameter(f"{out} is there already; it is not overwritten")
         write_atomically(out, draft.encode())
+    out = out or into
     if json:
         print_ok({"draft": draft, "out": None if out is None else str(out)})
     elif out is None:

@@ -214,8 +214,8 @@ def test_died_in_any_visit_is_answered_for_people_and_is_not_the_share_of_visits
 ) -> None:
     """Near what the generator knows, and further from the share of visits, which is 20 standard errors away (epsilon 2).
 
-    Four standard errors hold in all but 6e-5 of the cases where errors are normal (local), and in all but 2e-3 with the noise
-    of two servers, (1 + x) exp(-2x) at x standard errors.  The limits here fail with less than 1e-7.
+    Four standard errors hold in all but 6e-5 of the cases where errors are normal (local), and in all but 2e-3 with the
+    noise of two servers, (1 + x) exp(-2x) at x standard errors.  The limits here fail with less than 1e-7.
     """
     made = visits(1)
     hospitals()["north"](tmp_path / "north.csv", made)
