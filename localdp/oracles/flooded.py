@@ -23,7 +23,7 @@ from typing import Self
 
 import numpy as np
 
-from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.claim import PrivacyClaim, Strength, about_rows
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.flood_plan import DEFAULT_EXTRA, FloodPlan, planned
 from localdp.accounting.promise_ledger import TRILLION
@@ -106,6 +106,7 @@ class FloodedOracle(ModelOracle):
             "analyst, and against a shuffler that gives agents another key for the analyst's, nothing holds at all. "
             f"{self._assumption()} A party can move a sum by as many messages as its people send.",
             self._account.delta,
+            about=about_rows(samples=self._mixer.samples),
         )
 
     def _risk(self, queries: Sequence[Query]) -> Fraction:

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Self
 
-from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.claim import PrivacyClaim, Strength, about_rows
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.shuffling import FEWEST_PEOPLE, ShuffledAs, largest_local
 from localdp.cohorts import Cohort, Ranges
@@ -84,6 +84,7 @@ class ShuffledOracle(LocalOracle):
             f"The shuffler must mix reports and keep to itself who sent them, and {self._discretion()}; against the "
             f"shuffler there is only the epsilon of a single report, which is larger.{self._assumption()}",
             self.delta * self._account.paid_rounds,
+            about=about_rows(samples=self._mixer.samples),
         )
 
     def _risk(self, queries: Sequence[Query]) -> Fraction:

@@ -78,6 +78,7 @@ class ShufflerService(shuffler_pb2_grpc.ShufflerServiceServicer):
                 hiding_people=self._shuffler.hiding,
                 requests=self._promise.requests,
                 minimum_cohort=self._promise.minimum_cohort,
+                samples=self._shuffler.samples,
             )
 
     @streaming
