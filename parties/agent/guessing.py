@@ -241,12 +241,11 @@ def _in_units(texts: Sequence[str], weights: Sequence[int], units: dict[str, flo
 
 
 def _units_of(counts: dict[str, int]) -> dict[str, float]:
-    """Two or more units of one quantity, and what each counts in terms of the one that most cells have."""
+    """Two or more units of one quantity, and what each counts in terms of the first; which most cells have is not told."""
     for family in FAMILIES:
         found = [unit for unit in family if counts.get(unit)]
         if len(found) > 1:
-            usual = max(found, key=lambda unit: counts[unit])
-            return {unit: float(f"{family[unit] / family[usual]:.10g}") for unit in found}
+            return {unit: float(f"{family[unit] / family[found[0]]:.10g}") for unit in found}
     return {}
 
 
