@@ -78,11 +78,7 @@ LOOKS: dict[str, tuple[list[str], str, dict[str, object]]] = {
     "words of Italy": (["vero", "falso"], "bit", {"true": ["vero"], "false": ["falso"]}),
     "words of Poland": (["tak", "nie", "n. d."], "bit", {"true": ["tak"], "false": ["nie"]}),
     "several units": (["64.5 kg", "100 lb", "3 kg"], "real", {"unit": {"kg": 1.0, "lb": 0.45359237}}),
-    "in terms of the usual one": (
-        ["64 lb", "100 lb", "3 kg"],
-        "real",
-        {"unit": {"kg": 2.204622622, "lb": 1.0}},
-    ),
+    "in terms of the first": (["64 oz", "100 oz", "3 lb"], "real", {"unit": {"lb": 1.0, "oz": 0.0625}}),
     "times": (["13:05", "00:10"], "hour", {}),
     "times of twelve hours": (["01:05 PM", "12:10 AM"], "hour", {"date": "%I:%M %p"}),
     "days and times of twelve": (["13/01/2024 01:05 PM"] * 2, "date", {"date": "%d/%m/%Y %I:%M %p"}),
