@@ -252,6 +252,7 @@ class RemoteParties:
             if len({party.name for party in self.contributors}) != len(self.contributors):
                 raise InvalidParameter("a party is named twice: its people would be counted twice")
             self.by_row = any(party.by_row for party in described)
+            self.samples = any(party.samples for party in described)
             self.by_content = tuple(str(party.name) for party in described if party.by_content)
             # Of each one's people.
             self.limits = tuple(Epsilon(party.budget_nanonats) for party in described)

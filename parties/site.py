@@ -35,7 +35,7 @@ _LARGEST_BYTES = 1 << 20
 _TOLD = """This is the bundle of the site {name}.  It has a secret key: keep it as you keep passwords.
 
 1. localdp site join {name}.site --digest DIGEST      the digest that you were told by another way
-2. localdp data sketch TABLE --out table.toml         move [data], [schema] and [budget] into agent.toml, complete them
+2. localdp data sketch TABLE --into agent.toml        then complete the lines that begin with #!
 3. localdp data check agent.toml                      everything that does not fit
 4. localdp agent init agent.toml
 5. localdp agent run agent.toml
@@ -58,6 +58,8 @@ class Site:
             f"name = {json.dumps(self.name)}",
             "",
             "[policy]",
+            "largest_epsilon = 1",
+            "minimum_cohort = 100",
             f"aggregators = [{json.dumps(self.analyst)}]",
         ]
         if self.listen is not None:

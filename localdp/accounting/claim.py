@@ -8,11 +8,18 @@ from typing import Any
 from localdp.accounting.epsilon import Epsilon
 
 _PERSON = "replacing one person's record"
+# What an answer is about where a request looks at one row of each person.
+ONE_ROW = "Where somebody has several rows, it is asked about one of them, drawn by chance: a random visit, and no other."
 
 
 def neighbours(*, by_row: bool = False) -> str:
     """What a promise hides: a person, or a row where a person may own several and each of them answers."""
     return "replacing one row, of which one person may own several," if by_row else _PERSON
+
+
+def about_rows(*, samples: bool) -> str:
+    """What is asked about, where a request looks at one row of each person."""
+    return ONE_ROW if samples else ""
 
 
 class Strength(Enum):
@@ -34,6 +41,7 @@ class PrivacyClaim:
     honest: str  # who must follow the protocol for the promise to hold
     delta: Fraction = Fraction(0)
     neighbours: str = _PERSON  # what is hidden
+    about: str = ""  # what is asked about, where that is not a person's whole record
 
     @classmethod
     def of_curator(
@@ -46,10 +54,11 @@ class PrivacyClaim:
         return cls("curator", epsilon, Strength.PURE, "anybody but the curator", honest, delta)
 
     @classmethod
-    def of_local(cls, epsilon: Epsilon, *, by_row: bool = False) -> "PrivacyClaim":
+    def of_local(cls, epsilon: Epsilon, *, by_row: bool = False, samples: bool = False) -> "PrivacyClaim":
         """Of reports that are randomized before they leave."""
         against, honest = "anybody outside the person's own party", "Nobody else has to be honest."
-        return cls("local", epsilon, Strength.PURE, against, honest, neighbours=neighbours(by_row=by_row))
+        hidden, about = neighbours(by_row=by_row), about_rows(samples=samples)
+        return cls("local", epsilon, Strength.PURE, against, honest, neighbours=hidden, about=about)
 
     @classmethod
     def of_shares(
@@ -60,10 +69,11 @@ class PrivacyClaim:
         delta: Fraction = Fraction(0),
         *,
         by_row: bool = False,
+        samples: bool = False,
     ) -> "PrivacyClaim":
         """Of shares in a field, each of which is random by itself: whom it holds against depends on the servers."""
-        hidden = neighbours(by_row=by_row)
-        return cls("shared", epsilon, Strength.COMPUTATIONAL, against, honest, delta, hidden)
+        hidden, about = neighbours(by_row=by_row), about_rows(samples=samples)
+        return cls("shared", epsilon, Strength.COMPUTATIONAL, against, honest, delta, hidden, about)
 
     def statement(self) -> str:
         """The claim in plain words."""
@@ -77,6 +87,7 @@ class PrivacyClaim:
         return (
             f"{self.model}: whatever {self.against} can see, {self.neighbours} changes its probability by "
             f"a factor of at most exp({self.epsilon}){self._exception()} over all rounds, {kind}. {self.honest}"
+            f"{' ' * bool(self.about)}{self.about}"
         )
 
     def _exception(self) -> str:
@@ -92,5 +103,6 @@ class PrivacyClaim:
             "strength": self.strength.value,
             "against": self.against,
             "honest": self.honest,
+            **({"about": self.about} if self.about else {}),
             "words": self.statement(),
         }

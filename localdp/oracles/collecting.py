@@ -63,6 +63,11 @@ class ShareServers(Protocol):
         ...
 
     @property
+    def samples(self) -> bool:
+        """Whether a question looks at one row of each person, somewhere, drawn by chance."""
+        ...
+
+    @property
     def servers(self) -> tuple[str, ...]:
         """Names of the share servers; the first one leads."""
         ...

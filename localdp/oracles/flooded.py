@@ -23,7 +23,7 @@ from typing import Self
 
 import numpy as np
 
-from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.claim import PrivacyClaim, Strength, about_rows
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.flood_plan import DEFAULT_EXTRA, FloodPlan, planned
 from localdp.accounting.promise_ledger import TRILLION
@@ -104,6 +104,7 @@ class FloodedOracle(ModelOracle):
             self._against(),
             f"{self._trust()} {self._assumption()} A party can move a sum by as many messages as its people send.",
             self._account.delta,
+            about=about_rows(samples=self._mixer.samples),
         )
 
     def _risk(self, queries: Sequence[Query]) -> Fraction:

@@ -81,7 +81,8 @@ class LocalOracle(ModelOracle):
     @property
     def claim(self) -> PrivacyClaim:
         """Pure, and nobody has to be trusted but one's own party."""
-        return PrivacyClaim.of_local(self.cost.epsilon_promised, by_row=self._reports.by_row)
+        rows = self._reports
+        return PrivacyClaim.of_local(self.cost.epsilon_promised, by_row=rows.by_row, samples=rows.samples)
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:
         """The means, estimated from one report of each person."""

@@ -48,6 +48,11 @@ class Population(Protocol):
         ...
 
     @property
+    def samples(self) -> bool:
+        """Whether a question looks at one row of each person, somewhere, drawn by chance."""
+        ...
+
+    @property
     def bytes_moved(self) -> int:
         """Bytes of reports received so far, as packed."""
         ...
@@ -163,6 +168,10 @@ class InProcessLROracle:
     @property
     def by_row(self) -> bool:
         return any(party.by_row for party in self.parties)
+
+    @property
+    def samples(self) -> bool:
+        return any(party.samples for party in self.parties)
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
         """The reports of the cohort, party by party, through their packed form as on the wire."""

@@ -118,6 +118,10 @@ class InProcessShareServers:
         return any(party.by_row for party in self._parties)
 
     @property
+    def samples(self) -> bool:
+        return any(party.samples for party in self._parties)
+
+    @property
     def servers(self) -> tuple[str, ...]:
         """Names of the share servers."""
         return tuple(server.name for server in self._servers)
@@ -213,7 +217,12 @@ class SharedOracle(ModelOracle):
         against, honest = promise(self._plan, len(self._servers.servers))
         trust, spent = f"{honest} {_LIES[self._tier]}", self.cost.epsilon_promised
         return PrivacyClaim.of_shares(
-            spent, against, trust, self._account.delta, by_row=self._servers.by_row
+            spent,
+            against,
+            trust,
+            self._account.delta,
+            by_row=self._servers.by_row,
+            samples=self._servers.samples,
         )
 
     def answer(self, queries: Sequence[Asked]) -> list[Answer]:

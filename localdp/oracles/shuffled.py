@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Self, cast
 
-from localdp.accounting.claim import PrivacyClaim, Strength
+from localdp.accounting.claim import PrivacyClaim, Strength, about_rows
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.shuffling import FEWEST_PEOPLE, MOST_PEOPLE, largest_likely, largest_local
 from localdp.cohorts import Cohort, Ranges
@@ -88,6 +88,7 @@ class ShuffledOracle(LocalOracle):
             f"The shuffler must mix reports and keep to itself who sent them, and {self._discretion()}; against the "
             f"shuffler there is only the epsilon of a single report, which is larger.{self._assumption()}",
             self.delta * self._account.paid_rounds,
+            about=about_rows(samples=self._mixer.samples),
         )
 
     def _risk(self, queries: Sequence[Query]) -> Fraction:

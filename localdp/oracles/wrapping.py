@@ -90,5 +90,9 @@ class ReportsAround:
         return self.behind.by_row
 
     @property
+    def samples(self) -> bool:
+        return self.behind.samples
+
+    @property
     def bytes_moved(self) -> int:
         return self.behind.bytes_moved

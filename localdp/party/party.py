@@ -141,6 +141,11 @@ class Party(FloodedParty):
         """Whether every row answers by itself, and one person may own several."""
         return self.policy.most_rows > 1 or self.epoch.by_row
 
+    @property
+    def samples(self) -> bool:
+        """Whether a request looks at one row of each person, drawn by chance."""
+        return self.epoch.samples
+
     def state(self) -> bytes:
         """What pins the records, in the ledger, for its owner."""
         return self.epoch.pinned(self._secrets.pin)

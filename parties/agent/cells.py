@@ -22,16 +22,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain
 from localdp.domains.columns import ColumnArray
-from parties.agent.reading import EITHER, Reading
+from parties.agent.reading import EITHER, HOUR, Reading, folded
 from parties.agent.verdicts import Read, Verdict
-from parties.agent.within_domain import bounded, counted_days, labelled, named_days, parsed_days
+from parties.agent.within_domain import (
+    bounded,
+    counted_days,
+    labelled,
+    named_days,
+    parsed_days,
+    parsed_hours,
+)
 
 # The last two are what 1 and 0 become in a data frame with missing cells, which makes a column one of floats.
 TRUTHS = {
@@ -80,6 +87,10 @@ def understood(texts: list[str], domain: Domain, reading: Reading) -> Read:
     """What texts mean in a column of this domain."""
     meant = _recoded(texts, reading)
     verdicts = _emptiness(meant, domain, reading)
+    if reading.dates is not None and reading.dates.read_as == HOUR:
+        assert isinstance(domain, IntegerDomain | RealDomain)
+        hours, verdicts = parsed_hours(meant, verdicts, reading.dates)
+        return bounded(hours, verdicts, domain, reading)
     if reading.dates is not None:
         days, verdicts = parsed_days(meant, verdicts, reading.dates)
         if isinstance(domain, CategoryDomain):
@@ -121,6 +132,9 @@ def says_nothing(text: str) -> bool:
 def _recoded(texts: list[str], reading: Reading) -> list[str]:
     if not reading.recode:
         return texts
+    if reading.alike:
+        alike = {folded(text): meant for text, meant in reading.recode}
+        return [alike.get(folded(text), text) for text in texts]
     meant = dict(reading.recode)
     return [meant.get(text.strip(), text) for text in texts]
 
@@ -152,8 +166,23 @@ def _truths(texts: list[str], verdicts: NDArray[np.uint8], reading: Reading) -> 
 
 def _numbers(texts: list[str], domain: Domain, reading: Reading) -> NDArray[np.float64]:
     """The numbers that texts are, and NaN."""
-    plain, parse = number_writer(reading), _whole if isinstance(domain, IntegerDomain) else _real
+    parse = _whole if isinstance(domain, IntegerDomain) else _real
+    if reading.units:
+        return _in_units(texts, parse, reading)
+    plain = number_writer(reading)
     return np.fromiter((parse(plain(text)) for text in texts), np.float64, len(texts))
+
+
+def _in_units(texts: list[str], parse: Callable[[str], float], reading: Reading) -> NDArray[np.float64]:
+    """The same where each number has one of several units: the first in the list that it can be read with."""
+    found = np.full(len(texts), np.nan)
+    for unit in reading.units:
+        plain = number_writer(replace(reading, unit=unit.text))
+        for at in np.flatnonzero(np.isnan(found)):
+            text = texts[int(at)].strip()
+            if not unit.text or text.startswith(unit.text) or text.endswith(unit.text):
+                found[at] = parse(plain(text)) * unit.factor + unit.offset
+    return found
 
 
 def number_writer(reading: Reading) -> Callable[[str], str]:

@@ -8,6 +8,8 @@ path = "patients.parquet"      # .csv, .tsv, .parquet, .arrow, .feather, .xlsx; 
 separator = ";"                # of a text file (the comma of .csv, the tab of .tsv, if not given)
 quote = '"'                    # of a text file
 encoding = "utf-8"             # of a text file
+header = 1                     # of a text file or a spreadsheet: the line in which the names of columns stand
+comment = "#"                  # of a text file: what lines before the names begin with (none, if not given)
 sheet = "Visits"               # of a spreadsheet (the first one, if not given)
 # database = "postgresql://reader@db.example/clinic"  # in the place of path: a SQLAlchemy address without a password
 # table = "visits"             # of a database; or a query, such as query = "SELECT ..."
@@ -17,7 +19,9 @@ decimal = "."                  # the mark in numbers
 thousands = ","                # the mark between thousands (none, if not given)
 true = ["oui"]                 # further words of bits
 false = ["non"]
+alike = true                   # labels that differ by case or spaces alone are one, and people whose do by spaces around
 person = "patient"             # the column that says whose row it is; without it every row is a person of its own
+nobody = ["Total"]             # what stands in that column where a row is nobody's, such as a line of totals (optional)
 rows = "together"              # where a person has several: "one" (refuse), "together", "sample" one, or charge for "each"
 most_rows = 4                  # with "together": how many of them count; with "each": nobody has more
 row = "visit"                  # with "together": what a row is called in queries, as in any(visit: died)
@@ -31,6 +35,7 @@ stay = { kind = "integer", low = 0, high = 61, column = "Length of stay", missin
 weight = { kind = "real", low = 0, high = 300, unit = "kg", missing = 0, outside = "clip" }
 ward = { kind = "category", labels = ["A", "B", "other"], recode = { "1" = "A" }, other = "other", missing = "other" }
 born = { kind = "integer", low = 0, high = 120, date = "%d/%m/%Y", as = "years", until = 2024-12-31 }
+old = { kind = "bit", formula = "born >= 65" }  # what stands in no table, in terms of what does
 
 [epochs]
 open = "by hand"               # when the table is read anew; or "daily 03:00", "weekly monday 03:00", "monthly 1 03:00"
@@ -128,7 +133,7 @@ from parties.agent.data import Rows
 from parties.agent.declared import Declared, Together, declared_schema
 from parties.agent.sections import Sections
 from parties.agent.settings import AgentConfig, Dial, WitnessConfig
-from parties.agent.source_section import shared_of, source_of
+from parties.agent.source_section import nobody_of, shared_of, source_of
 from parties.agent.work import WorkLimits
 from parties.observability.logs import LEVELS
 from parties.toml_file import TomlFile
@@ -162,14 +167,14 @@ class _Reader:
         rows: Rows | None = next((known for known in get_args(Rows) if known == told), None)
         if rows is None:
             raise read.wrong("data.rows", f"one of {', '.join(get_args(Rows))}")
-        most = self._most_rows(rows)
+        most, person = self._most_rows(rows), read.take("data", "person", str, None)
         config = AgentConfig(
             name=self._name(),
             source=source_of(self._read),
-            person=read.take("data", "person", str, None),
+            person=person,
             rows=rows,
             fixed_order=read.flag("data", "fixed_order"),
-            declared=self._schema(rows, most),
+            declared=replace(self._schema(rows, most), nobody=nobody_of(read, person)),
             budget=read.epsilon("budget", "total"),
             budget_per_day=read.optional_epsilon("budget", "per_day"),
             quotas=self._quotas(),

@@ -2,9 +2,10 @@
 
 The file is UTF-8 unless its owner says otherwise, with or without a mark of it at its beginning, and ends its lines in any
 of the three ways.  Its first
-row names the columns; every other row has as many cells; lines without any are passed over, and so are empty cells at the
-end of a row that has too many, as after a separator that ends it, and a first line such as sep=;.  Cells may be quoted, and
-then hold commas, line breaks and doubled quotes.  What the cells mean is said in `parties.agent.cells`.
+row, or the one that its owner names (`header`, `comment`), names the columns; every other row has as many cells; lines
+without any are passed over, and so are empty cells at the end of a row that has too many, as after a separator that ends
+it, and a first line such as sep=;.  Cells may be quoted, and then hold commas, line breaks and doubled quotes.  What the
+cells mean is said in `parties.agent.cells`.
 
 pyarrow only cuts the file into cells, where it makes of it what the standard library would.  What it refuses, or has a
 doubt about, is read by the standard library, whose word is the last, and whose refusals have the number of the line.
@@ -37,11 +38,13 @@ if TYPE_CHECKING:
 
     import pyarrow
 
+_FEW = 3  # cells of a first row that may be a title
 _AT_ONCE = 256  # rows; what is cut and numbered stays near the processor
 # Spreadsheets write it, and read it.
-_SEPARATOR_LINE = re.compile(r"\Asep=.(?=[\r\n])", re.IGNORECASE)
+SEPARATOR_LINE = re.compile(r"\Asep=.(?=[\r\n])", re.IGNORECASE)
 # Begins a last row of our own: no file has a NUL in it, and a quote that was never closed swallows this row.
 _END = "\0"
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ class CsvFormat:
     separator: str = ","
     quote: str = '"'
     encoding: str = "utf-8"
+    header: int = 1  # the line in which the names stand
+    comment: str = ""  # what lines before the names begin with, where there are such
 
 
 _USUAL = CsvFormat()
@@ -64,7 +69,7 @@ class CsvFile:
         data = path.read_bytes().removeprefix(codecs.BOM_UTF8)
         if not codecs.lookup(written.encoding).name.startswith(("utf-16", "utf-32")):
             self._require_text(data)
-        self.text = _SEPARATOR_LINE.sub("", self._decoded(data), count=1)
+        self.text = _beginning_with_names(SEPARATOR_LINE.sub("", self._decoded(data), count=1), written)
         self.data = self.text.encode()
         self._require_text(self.data)
         self.end = _END
@@ -134,13 +139,31 @@ class CsvFile:
         """A way out, where the header looks as if another mark stood between its names."""
         header = "".join(self.names)
         found = [mark for mark in ";\t|" if mark in header and mark != self.format.separator]
-        return f"; is it separated otherwise? Say separator = {json.dumps(found[0])}" if found else ""
+        if found:
+            return f"; is it separated otherwise? Say separator = {json.dumps(found[0])}"
+        narrow = len(self.names) <= _FEW and self.format.header == 1
+        return "; do the names of columns stand further down? Say header = and the line" if narrow else ""
 
     def _header(self) -> list[str]:
         _, row = next(self.rows())
         if row[0] == _END:
             raise InvalidRecord(f"{self.path}: the file is empty; its first line names the columns")
         return row
+
+
+def _beginning_with_names(text: str, written: CsvFormat) -> str:
+    """The same lines, of which those before the names are empty."""
+    begin = 0
+    for number, line in enumerate(_LINE.finditer(text), 1):
+        said = bool(line[0].strip())
+        if (
+            number >= written.header
+            and said
+            and not (written.comment and line[0].startswith(written.comment))
+        ):
+            begin = line.start()
+            break
+    return re.sub(r"[^\r\n]", "", text[:begin]) + text[begin:]
 
 
 def _line_at(data: bytes, place: int) -> int:

@@ -23,8 +23,10 @@ from localdp.domains.columns import ColumnArray
 from localdp.domains.spelling import suggestion
 from localdp.randomness.keystream import KeystreamSource
 from parties.agent.declared import Declared
+from parties.agent.formulas import computed
+from parties.agent.nobodys_rows import somebodys
 from parties.agent.reading import Reading
-from parties.agent.sources import Source, SourceTable, TableSource
+from parties.agent.sources import ColumnCells, Source, SourceTable, TableSource
 from parties.agent.together import gathered
 from parties.agent.typed_cells import ArrowTable, ListedTable
 from parties.agent.verdicts import (
@@ -87,10 +89,14 @@ def load(
     """The same, and what was decided about the cells; what does not fit is refused, all of it at once."""
     declared = Declared.of(schema)
     place = Source(source) if isinstance(source, Path) else source
-    table = place.table(_wanted(declared, person))
+    whole = place.table(_wanted(declared, person))
+    table = somebodys(whole, person, declared.nobody)
     check = _Check(table, declared, person, rows)
+    if person is not None and table.rows < whole.rows:
+        told = "that are nobody's, left out"
+        check.decisions.append(Decision(person, whole.rows - table.rows, told, "row"))
     columns = check.columns()  # all cells are right before anybody gets a number
-    order, owners = _owners(table, person, numbering)
+    order, owners = _owners(table, person, declared, numbering)
     if order is not None:
         for name in columns:  # one after the other: both orders of all columns would be twice the memory
             columns[name] = columns[name][order]
@@ -122,7 +128,7 @@ def _records(table: SourceTable, declared: Declared) -> Records:
 
 def _wanted(declared: Declared, person: str | None) -> list[str]:
     """The columns of the table that somebody looks at."""
-    columns = [reading.column for reading in declared.readings if not reading.counts_rows]
+    columns = [reading.column for reading in declared.readings if reading.column]
     return list(dict.fromkeys(columns if person is None else [*columns, person]))
 
 
@@ -147,9 +153,23 @@ class _Check:
         }
         if self._person is not None and self._person in known:
             self._check_people(self._person)
+        if not self._complaints and any(reading.formula for reading in self._declared.readings):
+            read = self._with_formulas(read)
         if self._complaints:
             raise refusal(self._table.name, self._complaints)
         return read
+
+    def _with_formulas(self, read: dict[str, ColumnArray]) -> dict[str, ColumnArray]:
+        """What was read, and what is computed of it, as declared one after the other."""
+        found, schema = dict[str, ColumnArray](), self._declared.read_schema
+        for name, domain, reading in self._declared:
+            if not reading.formula:
+                found |= {name: read[name]} if name in read else {}
+                continue
+            one = computed(read, schema, domain, reading)
+            self._tell(name, name, one, domain, reading)
+            found[name] = one.values
+        return found
 
     def gathered(self, columns: dict[str, ColumnArray], owners: NDArray[np.int64], people: int) -> Loaded:
         """The rows of each person as one record."""
@@ -179,18 +199,19 @@ class _Check:
 
     def _column(self, name: str, domain: Domain, reading: Reading) -> ColumnArray:
         read = self._table.cells(reading.column).read(domain, reading)
+        self._tell(name, reading.column, read, domain, reading)
+        return _filled(read, domain, reading)
+
+    def _tell(self, name: str, column: str, read: Read, domain: Domain, reading: Reading) -> None:
         counts = read.counts()
         for verdict in WRONG:
             if counts[verdict]:
                 place = self._table.place(read.first(verdict))
-                self._complaints.append(
-                    wrong_cells(reading.column, verdict, int(counts[verdict]), place, domain)
-                )
+                self._complaints.append(wrong_cells(column, verdict, int(counts[verdict]), place, domain))
         if counts[Verdict.EMPTY] and reading.missing is None:
             place = self._table.place(read.first(Verdict.EMPTY))
-            self._complaints.append(empty_cells(reading.column, int(counts[Verdict.EMPTY]), place, domain))
+            self._complaints.append(empty_cells(column, int(counts[Verdict.EMPTY]), place, domain))
         self.decisions += decisions_of(name, reading, counts)
-        return _filled(read, domain, reading)
 
     def _check_people(self, person: str) -> None:
         cells = self._table.cells(person)
@@ -201,8 +222,16 @@ class _Check:
                 f" {self._table.place(int(empty[0]))}; it says whose row it is, so every row needs it"
             )
             self._complaints.append(Complaint(person, len(empty), told))
-        elif self._rows == "one":
-            identifiers, codes = cells.people()
+            return
+        identifiers, codes = _people(cells, self._declared)
+        twice = len(identifiers) - len({one.strip() for one in identifiers})
+        if twice:
+            told = (
+                f"column {person!r}: {counted(twice, 'identifier')} stand with spaces around and without; they would"
+                " be two people with two budgets: say alike = true under [data]"
+            )
+            self._complaints.append(Complaint(person, twice, told))
+        if self._rows == "one":
             several = int(np.count_nonzero(np.bincount(codes, minlength=len(identifiers)) > 1))
             if several:
                 told = (
@@ -236,13 +265,22 @@ def _no_header(wanted: str, names: list[str]) -> str:
     return f"there is no column {wanted!r}, and no other one of the schema; is its first row the names of the columns?"
 
 
+def _people(cells: ColumnCells, declared: Declared) -> tuple[list[str], NDArray[np.int64]]:
+    """The different identifiers, in order of appearance, and which of them each row has."""
+    identifiers, codes = cells.people()
+    if not declared.alike:
+        return identifiers, codes
+    numbers = {one: place for place, one in enumerate(dict.fromkeys(name.strip() for name in identifiers))}
+    return list(numbers), np.array([numbers[name.strip()] for name in identifiers], np.int64)[codes]
+
+
 def _owners(
-    table: SourceTable, person: str | None, numbering: Numbering
+    table: SourceTable, person: str | None, declared: Declared, numbering: Numbering
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
     """An order of the rows in which each person's stand together, and the owners in that order; None as they are."""
     if person is None:
         return None, None
-    identifiers, codes = table.cells(person).people()
+    identifiers, codes = _people(table.cells(person), declared)
     owners = np.asarray(numbering(identifiers), np.int64)[codes]
     order = np.argsort(owners, kind="stable")
     return order, owners[order]

@@ -10,7 +10,7 @@ that its owner alone may read, or from the environment (LOCALDP_DATABASE_PASSWOR
 nowhere; PostgreSQL also looks into ~/.pgpass.  What a driver says quotes cells and statements, so of its errors only the
 kind and the code are told.
 
-Checked in tests/unit/parties/agent/test_databases.py, and with PostgreSQL in test_databases_postgres.py there.
+Checked in tests/unit/parties/agent/test_databases.py, there with MariaDB at night.
 """
 
 from __future__ import annotations

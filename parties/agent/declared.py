@@ -16,12 +16,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from localdp.domains import Domain, IntegerDomain, RealDomain, RowsDomain, Schema
 from localdp.domains.schema import LONGEST_NAME, NAME_RULE, is_column_name
 from localdp.domains.spelling import suggestion
-from localdp.errors import InvalidParameter
+from localdp.errors import InvalidParameter, QueryRefused
+from parties.agent.formulas import check_formula
 from parties.agent.reading import KEYS, Reading, Wrong, cell_domain, reading_of
 
 _DOMAIN_KEYS = ("kind", "low", "high", "labels")
@@ -47,6 +48,8 @@ class Declared:
     schema: Schema  # of what people are asked about
     readings: tuple[Reading, ...]
     together: Together | None = None  # the rows of a person, where they stay together
+    nobody: tuple[str, ...] = ()  # what stands in the column of people where a row is nobody's
+    alike: bool = False  # identifiers that differ by spaces around are one person's
 
     @classmethod
     def of(cls, schema: Schema | Declared) -> Declared:
@@ -61,6 +64,11 @@ class Declared:
         for (name, domain), reading in zip(domains, self.readings, strict=True):
             of_cells = domain.each if isinstance(domain, RowsDomain) else domain
             yield name, cell_domain(of_cells, reading.per_person), reading
+
+    @property
+    def read_schema(self) -> Schema:
+        """Of what is read of a row, without what is computed of it."""
+        return Schema({name: domain for name, domain, reading in self if reading.column})
 
     def filled_from(self, column: str) -> str | None:
         """The first column of the schema that fills empty cells of this column of the table."""
@@ -98,7 +106,21 @@ def declared_schema(
         schema = Schema(_public(read, together))
     except InvalidParameter as error:
         raise wrong(("schema",), str(error)) from None
-    return Declared(schema, tuple(reading for _, reading in read.values()), together)
+    declared = Declared(schema, tuple(reading for _, reading in read.values()), together)
+    _check_formulas(declared, wrong)
+    return replace(declared, alike=shared.get("alike") is True)
+
+
+def _check_formulas(declared: Declared, wrong: Wrong) -> None:
+    for name, domain, reading in declared:
+        if not reading.formula:
+            continue
+        if not any(other.column for other in declared.readings):
+            raise wrong(("schema", name, "formula"), "there is no column that is read")
+        try:
+            check_formula(reading.formula, declared.read_schema, domain)
+        except QueryRefused as error:
+            raise wrong(("schema", name, "formula"), str(error)) from None
 
 
 def _public(read: Mapping[str, tuple[Domain, Reading]], together: Together | None) -> dict[str, Domain]:

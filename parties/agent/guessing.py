@@ -7,6 +7,7 @@ Checked in tests/unit/parties/agent/test_sketch.py and tests/fault/test_unique_m
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -16,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.agent.cells import TRUTHS, is_number, number_writer, says_nothing
-from parties.agent.reading import EITHER, EXCEL, Reading
-from parties.agent.within_domain import day_of
-from parties.agent.words import CURRENCIES, FALSE_WORDS, TOKENS, TRUE_WORDS, UNITS
+from parties.agent.reading import EITHER, EXCEL, HOUR, Dates, Reading
+from parties.agent.within_domain import day_of, hour_of
+from parties.agent.words import CURRENCIES, FALSE_WORDS, FAMILIES, TOKENS, TRUE_WORDS, UNITS
 
-DATES = (
+_DATES = (
     *(
         None,
         "%d/%m/%Y",
@@ -44,6 +45,19 @@ DATES = (
     *("%Y%m%d", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y", "%d. %m. %Y"),
 )
 _ISO = "%Y-%m-%d"
+_DAYS = ("%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m/%d/%Y", "%m-%d-%Y", "%Y/%m/%d", _ISO)
+_SHORT_DAYS = ("%d/%m/%y", "%d.%m.%y", "%m/%d/%y")
+_CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p", "%I:%M%p")
+# Ways of writing a day; of those in which a text may be read, the first.
+DATES = tuple(
+    dict.fromkeys(
+        (
+            *_DATES,
+            *(f"{day} {clock}" for day in (*_DAYS, *_SHORT_DAYS) for clock in _CLOCKS),
+        )
+    )
+)
+HOURS = (None, "%I:%M %p", "%I:%M:%S %p", "%I:%M%p", "%H.%M")
 MARKS = (
     *((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"), (",", "'")),
     (EITHER, ""),
@@ -64,7 +78,7 @@ Weights = NDArray[np.int64]
 class Guess:
     """What a column looks like, and how many cells do."""
 
-    kind: str  # bit, integer, real, date, category or text
+    kind: str  # bit, integer, real, date, hour, category or text
     fitting: int  # cells that fit
     keys: dict[str, object] = field(default_factory=dict)  # as the schema has them
 
@@ -85,7 +99,7 @@ def is_token(text: str) -> bool:
     return word.replace(" ", "_") in TOKENS or word.replace(". ", ".") in TOKENS
 
 
-def guessed(texts: Sequence[str], weights: Weights) -> Guess:
+def guessed(texts: Sequence[str], weights: Weights, *, of_days: bool = False) -> Guess:
     """What a column of these texts looks like, each in so many cells; texts that say nothing are left out."""
     said = [
         (text, weight)
@@ -94,7 +108,9 @@ def guessed(texts: Sequence[str], weights: Weights) -> Guess:
     ]
     if not said:
         return Guess("text", 0)
-    for attempt in (_as_bit, _as_date, _as_number):
+    attempts: list[Callable[[Sequence[str], Sequence[int]], Guess | None]]
+    attempts = [_as_bit, _as_date, _as_hour, _as_number, *([_as_days_or_serials] if of_days else [])]
+    for attempt in attempts:
         found = attempt([text for text, _ in said], [weight for _, weight in said])
         if found is not None:
             return found
@@ -121,6 +137,46 @@ def _as_bit(texts: Sequence[str], weights: Sequence[int]) -> Guess | None:
         **({"false": falses} if falses else {}),
     }
     return Guess("bit", fitting, keys)
+
+
+def is_day(text: str) -> bool:
+    """Whether a text is a day, as tables have them; a number alone is none."""
+    return any(character.isdigit() for character in text) and any(
+        day_of(text, way) is not None for way in DATES if way != "%Y%m%d"
+    )
+
+
+def _is_hour(text: str, dates: Dates) -> bool:
+    return (":" in text or bool(dates.written)) and hour_of(text.strip(), dates) is not None
+
+
+def _as_hour(texts: Sequence[str], weights: Sequence[int]) -> Guess | None:
+    """Times of a day alone."""
+    for way in HOURS:
+        fits = functools.partial(_is_hour, dates=Dates(HOUR, () if way is None else (way,)))
+        if any(map(fits, texts[:_FIRST])):
+            share, fitting = _share(texts, weights, fits)
+            if share >= _ENOUGH:
+                return Guess(HOUR, fitting, {} if way is None else {"date": way})
+    return None
+
+
+def _as_days_or_serials(texts: Sequence[str], weights: Sequence[int]) -> Guess | None:
+    """Days, of which some are numbered as spreadsheets number them."""
+    low, high = EXCEL_DAYS
+    numbers = [place for place, text in enumerate(texts) if is_number(text) and low <= float(text) <= high]
+    others = sorted(set(range(len(texts))) - set(numbers))
+    found = (
+        _as_date([texts[at] for at in others], [weights[at] for at in others])
+        if others and numbers
+        else None
+    )
+    if found is None:
+        return None
+    ways = found.keys.get("date", _ISO)
+    several = [*ways] if isinstance(ways, list) else [ways]
+    fitting = found.fitting + sum(weights[at] for at in numbers)
+    return Guess("date", fitting, {"date": [*several, EXCEL]})
 
 
 def _as_date(texts: Sequence[str], weights: Sequence[int]) -> Guess | None:
@@ -158,12 +214,43 @@ def _dated(texts: Sequence[str]) -> bool:
 
 def _mistakable(one: str | None, other: str | None) -> bool:
     """Whether a day may be read in both ways, as another day."""
-    first, second = (re.sub("[dmy]", "x", (way or _ISO).lower()) for way in (one, other))
+    first, second = (re.sub("[dmy]", "x", (way or _ISO).replace("%Y", "yyyy")) for way in (one, other))
     return first == second
 
 
 def _as_number(texts: Sequence[str], weights: Sequence[int]) -> Guess | None:
-    unit, best, most = _unit_of(texts, weights), None, 0
+    counts = _units_in(texts, weights)
+    several = _units_of(counts)
+    if several and (found := _in_units(texts, weights, several)) is not None:
+        return found
+    return _in_one_unit(
+        texts, weights, max(counts, key=lambda one: counts[one]) if any(counts.values()) else ""
+    )
+
+
+def _in_units(texts: Sequence[str], weights: Sequence[int], units: dict[str, float]) -> Guess | None:
+    """Numbers with one of several units, and some perhaps with none, which their owner has to explain."""
+    ending = sorted(units, key=len, reverse=True)
+
+    def bare(text: str) -> str:
+        own = next((unit for unit in ending if text.strip().endswith(unit)), "")
+        return text.strip().removesuffix(own)
+
+    found = _in_one_unit([bare(text) for text in texts], weights, "")
+    return None if found is None else Guess("real", found.fitting, {"unit": units, **found.keys})
+
+
+def _units_of(counts: dict[str, int]) -> dict[str, float]:
+    """Two or more units of one quantity, and what each counts in terms of the first; which most cells have is not told."""
+    for family in FAMILIES:
+        found = [unit for unit in family if counts.get(unit)]
+        if len(found) > 1:
+            return {unit: float(f"{family[unit] / family[found[0]]:.10g}") for unit in found}
+    return {}
+
+
+def _in_one_unit(texts: Sequence[str], weights: Sequence[int], unit: str) -> Guess | None:
+    best, most = None, 0
     for decimal, thousands in MARKS:
         plain = number_writer(Reading("", unit=unit, decimal=decimal, thousands=thousands))
         share, fitting = _share(texts, weights, lambda text, plain=plain: is_number(plain(text)))  # type: ignore[misc]
@@ -192,8 +279,8 @@ def as_serial_days(texts: Sequence[str], guess: Guess) -> Guess:
     return Guess("date", guess.fitting, {"date": EXCEL})
 
 
-def _unit_of(texts: Sequence[str], weights: Sequence[int]) -> str:
-    """The unit of ours that most cells have; "" if there is none."""
+def _units_in(texts: Sequence[str], weights: Sequence[int]) -> dict[str, int]:
+    """In how many cells each of our units stands."""
     counts = dict.fromkeys(UNITS, 0)
     for text, weight in zip(texts, weights, strict=True):
         found = _UNIT.fullmatch(text.strip())
@@ -204,5 +291,4 @@ def _unit_of(texts: Sequence[str], weights: Sequence[int]) -> str:
             counts[before] += weight
         if after in counts:
             counts[after] += weight
-    unit, most = max(counts.items(), key=lambda one: one[1])
-    return unit if most else ""
+    return counts

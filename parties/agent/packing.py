@@ -41,6 +41,7 @@ def described(
         smallest_request_nanonats=party.policy.smallest_epsilon.nanonats,
         share_servers=share_servers,
         by_row=party.by_row,
+        samples=party.samples,
         by_content=party.policy.by_content,
         epoch=party.epoch.number,
         keep_seconds=0 if kept is None else kept.keeping.seconds,

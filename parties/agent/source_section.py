@@ -9,19 +9,30 @@ import codecs
 
 from localdp.errors import InvalidParameter
 from parties.agent.database_source import DatabaseSource, address_of
-from parties.agent.reading import SHARED, shared_reading
+from parties.agent.reading import SHARED, shared_reading, texts_of
 from parties.agent.sections import Sections
 from parties.agent.sources import Source, TableSource
 
-_OF_FILES = ("path", "separator", "quote", "encoding", "sheet")
+_OF_FILES = ("path", "separator", "quote", "encoding", "header", "comment", "sheet")
 _OF_DATABASES = ("table", "query", "password_file")
 
 
 def shared_of(read: Sections) -> dict[str, object]:
     """The readings that hold for all columns."""
-    given = {key: read.take("data", key, object, None) for key in SHARED}
+    given = {key: read.take("data", key, object, None) for key in SHARED if key != "alike"}
+    given["alike"] = read.flag("data", "alike") or None
     told = {key: value for key, value in given.items() if value is not None}
     return shared_reading(told, lambda key, why: read.wrong(".".join(key), why))
+
+
+def nobody_of(read: Sections, person: str | None) -> tuple[str, ...]:
+    """What stands in the column of people where a row is nobody's."""
+    told = read.take("data", "nobody", object, None)
+    if told is None:
+        return ()
+    if person is None:
+        raise read.wrong("data.nobody", "goes with data.person")
+    return texts_of(told, lambda why: read.wrong("data.nobody", why))
 
 
 def source_of(read: Sections) -> TableSource:
@@ -59,6 +70,8 @@ def _in_a_file(read: Sections) -> Source:
         quote,
         _encoding(read),
         read.take("data", "sheet", str, None),
+        read.count("data", "header", 1),
+        read.take("data", "comment", str, ""),
     )
 
 

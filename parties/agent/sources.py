@@ -94,6 +94,8 @@ class Source:
     quote: str = '"'
     encoding: str = "utf-8"
     sheet: str | None = None  # None: the first one
+    header: int = 1  # the line in which the names of columns stand
+    comment: str = ""  # what lines begin with that stand before them and are no rows; "": there are none
 
     @property
     def name(self) -> str:
@@ -109,9 +111,10 @@ class Source:
             raise InvalidParameter(f"there is no table at {path.absolute()}")
         if ending in SEPARATORS:
             separator = SEPARATORS[ending] if self.separator is None else self.separator
-            return CsvTable(CsvFile(path, CsvFormat(separator, self.quote, self.encoding)))
+            written = CsvFormat(separator, self.quote, self.encoding, self.header, self.comment)
+            return CsvTable(CsvFile(path, written))
         if ending in SHEETS:
-            return ArrowTable(str(path), _sheet(path, self.sheet), "line", 2)
+            return ArrowTable(str(path), sheet_of(path, self.sheet, self.header), "line", self.header + 1)
         return (path.suffix.lower() == ".parquet" and _in_blocks(path)) or ArrowTable(
             str(path), _arrow(path, wanted)
         )
@@ -180,7 +183,8 @@ def _here(names: list[str], wanted: Sequence[str] | None) -> list[str] | None:
     return list(wanted)
 
 
-def _sheet(path: Path, sheet: str | None) -> pyarrow.Table:
+def sheet_of(path: Path, sheet: str | None, header: int | None, rows: int | None = None) -> pyarrow.Table:
+    """The rows of a sheet below the line that has the names; without one, its first rows as they are."""
     try:
         import fastexcel
         import pyarrow
@@ -192,7 +196,12 @@ def _sheet(path: Path, sheet: str | None) -> pyarrow.Table:
         book = fastexcel.read_excel(path)
         if sheet is not None and sheet not in book.sheet_names:
             raise InvalidParameter(f"{path}: there is no sheet {sheet!r}")
-        found = book.load_sheet(0 if sheet is None else sheet, dtypes="string")
+        found = book.load_sheet(
+            0 if sheet is None else sheet,
+            header_row=None if header is None else header - 1,
+            n_rows=rows,
+            dtypes="string",
+        )
         return pyarrow.table(found.to_arrow())
     except fastexcel.FastExcelError as error:
         raise InvalidRecord(f"{path}: not a readable spreadsheet ({type(error).__name__})") from None

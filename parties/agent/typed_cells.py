@@ -20,7 +20,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from localdp.domains import BitDomain, CategoryDomain, Domain, IntegerDomain, RealDomain
 from localdp.errors import InvalidRecord
 from parties.agent.cells import TextCells, is_number, numbered
-from parties.agent.reading import EXCEL, Dates, Reading
+from parties.agent.reading import EXCEL, HOUR, Dates, Reading
 from parties.agent.verdicts import Read, Verdict
 from parties.agent.within_domain import (
     Days,
@@ -41,6 +41,7 @@ from parties.agent.within_domain import (
     named_days,
     numbered_days,
     parsed_days,
+    parsed_hours,
     placed,
 )
 
@@ -100,6 +101,9 @@ class TypedCells:
         return Read(true, np.where(wrong, np.uint8(Verdict.NO_TRUTH), said))
 
     def _dates(self, said: NDArray[np.uint8], domain: Domain, reading: Reading, dates: Dates) -> Read:
+        if dates.read_as == HOUR:
+            assert isinstance(domain, IntegerDomain | RealDomain)
+            return bounded(*_hours(self.content, said, dates), domain, reading)
         days, verdicts = _days(self.content, said, dates)
         if isinstance(domain, CategoryDomain):
             return labelled(named_days(days, dates), verdicts, domain, reading)
@@ -204,6 +208,7 @@ def arrow_cells(values: pyarrow.Array | pyarrow.ChunkedArray) -> TextCells | Typ
     from pyarrow import compute
 
     if not _is_text(values.type):
+        values = _as_it_was_there(values)
         present = ~compute.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
         kept = values if present.all() else values.filter(pyarrow.array(present))
         return TypedCells(present, kept.to_numpy(zero_copy_only=False), labels=True)
@@ -211,6 +216,21 @@ def arrow_cells(values: pyarrow.Array | pyarrow.ChunkedArray) -> TextCells | Typ
     whole = texts.combine_chunks() if isinstance(texts, pyarrow.ChunkedArray) else texts
     encoded = whole.dictionary_encode()
     return TextCells(encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64))
+
+
+def _as_it_was_there(values: pyarrow.Array | pyarrow.ChunkedArray) -> pyarrow.Array | pyarrow.ChunkedArray:
+    """A moment with a zone as the clocks of that zone had it: a day begins at midnight there, and not in Greenwich."""
+    import pyarrow
+    from pyarrow import compute
+
+    if not pyarrow.types.is_timestamp(values.type) or values.type.tz is None:
+        return values
+    try:
+        return compute.local_timestamp(values)
+    except pyarrow.ArrowException:
+        raise InvalidRecord(
+            "a column has times of a zone that this machine does not know; install its time zones (tzdata)"
+        ) from None
 
 
 def _numbers(content: Content, domain: Domain) -> ColumnArray:
@@ -263,6 +283,17 @@ def _days(content: Content, said: NDArray[np.uint8], dates: Dates) -> tuple[Days
         return numbered_days(content, said)
     texts = [str(value) if isinstance(value, date | str) else "" for value in content]
     return parsed_days(texts, said, replace(dates, written=()) if not _texts_alone(content) else dates)
+
+
+def _hours(
+    content: Content, said: NDArray[np.uint8], dates: Dates
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    if isinstance(content, np.ndarray) and content.dtype.kind == "M":
+        hours = (content - content.astype("M8[D]")).astype("m8[h]").astype(np.int64)
+        days_alone = np.datetime_data(content.dtype)[0] == "D"
+        return hours, np.where(days_alone, np.uint8(Verdict.NO_DATE), said)
+    texts = [str(value) if isinstance(value, datetime | time | str) else "" for value in content]
+    return parsed_hours(texts, said, dates if _texts_alone(content) else replace(dates, written=()))
 
 
 def _texts_alone(content: Content) -> bool:

@@ -36,7 +36,6 @@ class Verdict(IntEnum):
     ABOVE = 9
     NO_LABEL = 10
     NO_DATE = 11
-    FROM_FORMULA = 12  # computed, and outside of its domain
 
 
 WRONG = tuple(one for one in Verdict if one >= Verdict.NO_TRUTH)
@@ -51,7 +50,6 @@ _FAULTS = {
     Verdict.ABOVE: ("above the upper bound", 'move the bound, or say outside = "clip"'),
     Verdict.NO_LABEL: ("none of the labels", "add labels, or name one for all others (other)"),
     Verdict.NO_DATE: ("no date as declared", 'say how dates are written, such as date = "%d/%m/%Y"'),
-    Verdict.FROM_FORMULA: ("outside of the domain", 'move a bound, or say outside = "clip"'),
 }
 _DECISIONS = {
     Verdict.RAISED: "below the lower bound, counted as the bound",

@@ -26,7 +26,20 @@ FALSE_WORDS = _words(
     "non nein nee nej nei não nao faux falsch falso onwaar nie fałsz ne nem ei usann falskt nu нет いいえ 否",
     "n f negative neg négatif negatif negativ negativo",
 )
+TOTALS = (
+    *_words(
+        "total totals sum summe gesamt insgesamt gesamtsumme totale totaal totalt somme suma итого 合計"
+    ),
+    *("grand total", "total général", "total general", "totale generale"),
+)
 CURRENCIES = _words("€ $ £ ¥ EUR USD GBP CHF Fr. SEK NOK DKK PLN CAD AUD JPY kr zł")
+# Units of one quantity, by what each counts in terms of the first; with degrees also what is added.
+FAMILIES: tuple[dict[str, float], ...] = (
+    {"kg": 1, "Kg": 1, "KG": 1, "lb": 0.45359237, "lbs": 0.45359237, "g": 0.001, "oz": 0.028349523125},
+    {"cm": 1, "m": 100, "mm": 0.1, "in": 2.54, "ft": 30.48},
+    {"days": 1, "day": 1, "d": 1, "weeks": 7, "week": 7, "wk": 7},
+    {"years": 1, "year": 1, "yrs": 1, "yr": 1, "y": 1},
+)
 UNITS = CURRENCIES + _words(
     "kg Kg KG g gr mg µg \u03bcg mcg lb lbs oz cm mm m km in ft ml mL l L dl cl mmHg kPa bpm /min bar % ‰ °C °F C F °",
     "mmol/l mmol/L mg/dl mg/dL g/dl g/dL g/l g/L µmol/l kcal kJ IU UI U/l U/L kg/m2 kg/m² ml/min",

@@ -34,14 +34,19 @@ def data_sketch(
     person: Annotated[str | None, typer.Option(help="The column that says whose row it is.")] = None,
     separator: Annotated[str | None, typer.Option(help="What stands between cells of a text file.")] = None,
     encoding: Annotated[str, typer.Option(help="How a text file is written.")] = "utf-8",
+    header: Annotated[int, typer.Option(min=1, help="The line in which the names of columns stand.")] = 1,
     sheet: Annotated[str | None, typer.Option(help="The sheet of a spreadsheet.")] = None,
     name: Annotated[str, typer.Option(help="What the agent is to be called.")] = "my-agent",
     out: Annotated[
         Path | None, typer.Option(help="The configuration to write; else it is printed.")
     ] = None,
+    into: Annotated[
+        Path | None, typer.Option(help="The beginning of a configuration that the draft is added to.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Draft a configuration for a table: names, kinds, what says nothing. Bounds and labels are yours to declare."""
+    from parties.agent.completing import completed
     from parties.agent.database_source import DatabaseSource, address_of, is_database
     from parties.agent.sketch import as_toml, sketched
     from parties.agent.sources import Source, TableSource
@@ -56,14 +61,22 @@ def data_sketch(
         address_of(table)
         source = DatabaseSource(table, relation, query, password_file)
     else:
-        source = Source(Path(table), separator, encoding=encoding, sheet=sheet)
-    beside = Path() if out is None else out.parent
+        source = Source(Path(table), separator, encoding=encoding, sheet=sheet, header=header)
+    if out is not None and into is not None:
+        raise InvalidParameter("say --out for a new file, or --into for one that is there")
+    beside = (out or into or Path("x")).parent
     with waiting(stderr_console(), "reading the table"), quoting_nothing(source):
         draft = as_toml(sketched(source, person), name, beside)
+    if into is not None:
+        if not into.is_file():
+            raise InvalidParameter(f"there is no {into}")
+        draft = completed(into.read_text(), draft, str(into))
+        write_atomically(into, draft.encode())
     if out is not None:
         if out.exists():
             raise InvalidParameter(f"{out} is there already; it is not overwritten")
         write_atomically(out, draft.encode())
+    out = out or into
     if json:
         print_ok({"draft": draft, "out": None if out is None else str(out)})
     elif out is None:

@@ -78,7 +78,9 @@ OUTCOMES: dict[type[errors.LocalDpError], Outcome] = {
         "query_refused", ExitCode.USAGE, "correct the query; check the names and types of its columns"
     ),
     errors.InvalidRecord: Outcome(
-        "invalid_record", ExitCode.FAILED, "compare the party's data with the schema it declares"
+        "invalid_record",
+        ExitCode.FAILED,
+        "docs/howto-own-data.md has the keys that say how a table is read",
     ),
     errors.UnknownIndex: Outcome(
         "unknown_index", ExitCode.FAILED, "ask the party which people it holds, and ask for those"

@@ -50,7 +50,9 @@ def _reports(
     directory = stack.enter_context(tempfile.TemporaryDirectory())
     rounds = Rounds(Path(journal or Path(directory) / "rounds"), place.identity)
     stack.callback(rounds.close)
-    reports = QuorumReports(rounds, quorum, seconds, by_row=place.lr.by_row, heard=heard)
+    reports = QuorumReports(
+        rounds, quorum, seconds, by_row=place.lr.by_row, samples=place.lr.samples, heard=heard
+    )
     weakref.finalize(reports, stack.close)
     _enrol(rounds, place)
     return reports

@@ -176,6 +176,10 @@ class WatchedShares:
         return self.behind.by_row
 
     @property
+    def samples(self) -> bool:
+        return self.behind.samples
+
+    @property
     def servers(self) -> tuple[str, ...]:
         return self.behind.servers
 

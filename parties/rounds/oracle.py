@@ -35,12 +35,13 @@ class QuorumReports:
         deadline_seconds: float,
         *,
         by_row: bool = False,
+        samples: bool = False,
         heard: Heard = lambda parts, cost: None,
         resuming: Callable[[str], None] = lambda round_id: None,
     ) -> None:
         """`deadline_seconds` is for each request; `heard` is told of new rounds that have ended, `resuming` of old ones."""
         self._rounds, self._quorum, self._seconds = rounds, quorum, deadline_seconds
-        self.by_row, self.bytes_moved = by_row, 0
+        self.by_row, self.samples, self.bytes_moved = by_row, samples, 0
         self._heard, self._resuming = heard, resuming
         self.results: list[RoundResult] = []  # of how many each answer is, and who is missing
 

@@ -92,6 +92,10 @@ class RemoteShareServers:
         return self._parties.by_row
 
     @property
+    def samples(self) -> bool:
+        return self._parties.samples
+
+    @property
     def repeated(self) -> int:
         """How many calls were sent again so far, because a server was away."""
         return self._channels.persistence.repeated

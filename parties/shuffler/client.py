@@ -60,6 +60,7 @@ class RemoteShuffler:
             if described.name != peer.name or not 0 < described.people <= LARGEST_INDEX:
                 raise InvalidParameter(f"{self._name} calls itself otherwise, or is out of bounds")
             self.people: int = described.people
+            self.samples: bool = described.samples
             self.schema = codec.schema_from_wire(described.schema)
             self.promise = _promise(described)
             self.second_key = bytes(described.second_key)

@@ -80,6 +80,7 @@ class ShufflerService(shuffler_pb2_grpc.ShufflerServiceServicer):
                 requests=self._promise.requests,
                 minimum_cohort=self._promise.minimum_cohort,
                 second_key=self._shuffler.second_key,
+                samples=self._shuffler.samples,
             )
 
     @streaming

@@ -140,7 +140,7 @@ def published(owner: Popen[bytes], fraction: float) -> str:
     """Have the table published, or the publication killed after a part of its lines."""
     assert owner.stdin is not None
     owner.stdin.write(b"%.6f\n" % fraction)
-    return read_line(owner).strip()
+    return read_line(owner, 120).strip()  # by night the table has 640,000 people, and clients ask meanwhile
 
 
 def prepared(directory: Path, people: int) -> tuple[Path, AgentConfig, Heard]:

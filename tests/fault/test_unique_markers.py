@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import random
+import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,15 +35,18 @@ KINDS: dict[str, list[dict[str, Any]]] = {
     "weight": [
         {"kind": "real", "low": 0, "high": 300, "unit": "kg", "decimal": ","},
         {"kind": "real", "low": 0, "high": 3},
+        {"kind": "real", "low": 0, "high": 3, "unit": {"kg": 1, "€": 2}, "outside": "clip"},
     ],
     "ward": [
         {"kind": "category", "labels": ["A", "B"]},
         {"kind": "category", "labels": ["A"], "recode": {"x": "A"}},
+        {"kind": "category", "labels": ["A"], "alike": True, "missing": "A"},
     ],
     "ill": [{"kind": "bit"}, {"kind": "bit", "true": ["oui"], "missing": False}],
     "day": [
         {"kind": "integer", "low": 0, "high": 365, "as": "days", "since": "2024-01-01", "date": "%d/%m/%Y"},
         {"kind": "category", "labels": ["2024"], "as": "year"},
+        {"kind": "integer", "low": 0, "high": 23, "as": "hour", "date": "%H:%M"},
     ],
 }
 WRITINGS = (
@@ -100,15 +105,20 @@ class Table:
             self.coins.choice((None, separator, ";")),
             self.coins.choice(('"', "'")),
             self.coins.choice(("utf-8", "utf-8", "latin-1", "utf-16", "ascii")),
+            header=self.coins.choice((1, 1, 1, 2, 9)),
+            comment=self.coins.choice(("", "", "#")),
         )
 
     def _text(self, separator: str) -> bytes:
         header = list(COLUMNS)
         if self.coins.random() < 0.2:
             header[self.coins.randrange(1, len(header))] = self.coins.choice(("", "age", "years"))
-        lines = [separator.join(header), *(separator.join(row) for row in self.rows)]
+        title = self.coins.choice(([], [], ["# a comment"], ["A title", ""]))
+        lines = [*title, separator.join(header), *(separator.join(row) for row in self.rows)]
         if self.coins.random() < 0.1:
-            lines = lines[1:] if any(cell.strip().isdigit() for cell in self.rows[0]) else lines
+            lines = (
+                lines[len(title) + 1 :] if any(cell.strip().isdigit() for cell in self.rows[0]) else lines
+            )
         text = "\n".join(lines).encode(
             self.coins.choice(("utf-8", "utf-8-sig", "latin-1", "utf-16")), errors="replace"
         )
@@ -132,6 +142,8 @@ def everything_said(table: Table, directory: Path) -> str:
     schema = {
         name: coins.choice(KINDS[name]) for name in coins.sample(sorted(KINDS), coins.randrange(1, 6))
     }
+    if "age" in schema:
+        schema["old"] = {"kind": "integer", "low": 0, "high": 5, "formula": "2*age"}
     if coins.random() < 0.4:  # nothing but what is wrong with the person's column
         schema = {
             "ward": {"kind": "category", "labels": ["A"], "other": "A", "missing": "A", "column": "ward"}
@@ -146,10 +158,13 @@ def everything_said(table: Table, directory: Path) -> str:
                             said.append(as_toml(sketch, "t", directory))
                     else:
                         rows: Literal["one", "sample"] = coins.choice(("one", "sample"))
-                        loaded = load(source, declared_of(schema), coins.choice((None, "patient")), rows)
+                        declared = replace(
+                            declared_of(schema), alike=coins.random() < 0.5, nobody=("", "age")
+                        )
+                        loaded = load(source, declared, coins.choice((None, "patient")), rows)
                         said += map(str, loaded.decisions)
             except LocalDpError as error:
-                said.append(f"{error} {error!r} {error.__cause__}")
+                said.append(f"{error!r} {''.join(traceback.format_exception(error))}")
     return "\n".join(said)
 
 

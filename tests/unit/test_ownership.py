@@ -116,6 +116,9 @@ def test_a_promise_says_whether_it_is_about_a_person_or_a_row(rows: str, hidden:
     assert f"replacing {hidden}" in oracle.claim.statement()
     shares = InProcessShareServers(reports.parties, [])
     assert shares.by_row is reports.by_row is (rows == "each")
+    assert shares.samples is reports.samples is (rows == "sample")
+    assert ("a random visit" in oracle.claim.statement()) is (rows == "sample")
+    assert (oracle.claim.to_data().get("about") is not None) is (rows == "sample")
 
 
 def test_nobody_hides_among_their_own_rows() -> None:

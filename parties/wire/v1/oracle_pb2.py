@@ -20,7 +20,7 @@ from parties.wire.v1 import schema_pb2 as parties_dot_wire_dot_v1_dot_schema__pb
 from parties.wire.v1 import share_server_pb2 as parties_dot_wire_dot_v1_dot_share__server__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cparties/wire/v1/oracle.proto\x12\x0fparties.wire.v1\x1a\x1cparties/wire/v1/cohort.proto\x1a parties/wire/v1/collection.proto\x1a\x1eparties/wire/v1/flooding.proto\x1a parties/wire/v1/randomizer.proto\x1a\x1cparties/wire/v1/schema.proto\x1a\"parties/wire/v1/share_server.proto\"\x11\n\x0f\x44\x65scribeRequest\"\xb4\x02\n\x10\x44\x65scribeResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06people\x18\x02 \x01(\x04\x12\'\n\x06schema\x18\x03 \x01(\x0b\x32\x17.parties.wire.v1.Schema\x12\x17\n\x0f\x62udget_nanonats\x18\x04 \x01(\x04\x12 \n\x18largest_request_nanonats\x18\x05 \x01(\x04\x12\x15\n\rshare_servers\x18\x06 \x03(\t\x12\x0e\n\x06\x62y_row\x18\x07 \x01(\x08\x12\x12\n\nby_content\x18\x08 \x01(\x08\x12\r\n\x05\x65poch\x18\t \x01(\x04\x12\x14\n\x0ckeep_seconds\x18\n \x01(\x04\x12\x1b\n\x13quantum_nanoseconds\x18\x0b \x01(\x04\x12!\n\x19smallest_request_nanonats\x18\x0c \x01(\x04\"\xb3\x01\n\x10RandomizeRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\x0c\x12/\n\nrandomizer\x18\x03 \x01(\x0b\x32\x1b.parties.wire.v1.Randomizer\x12\'\n\x06\x63ohort\x18\x04 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\x12\r\n\x05mixed\x18\x05 \x01(\x08\x12\r\n\x05\x65poch\x18\x06 \x01(\x04\x12\r\n\x05query\x18\x07 \x01(\tJ\x04\x08\x02\x10\x03\"4\n\x11RandomizeResponse\x12\x0f\n\x07reports\x18\x01 \x01(\r\x12\x0e\n\x06packed\x18\x02 \x01(\x0c\"m\n\x11\x43ontributeRequest\x12/\n\ncollection\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Collection\x12\'\n\x06\x63ohort\x18\x02 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\"s\n\x17\x43ontributeSealedRequest\x12/\n\ncollection\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Collection\x12\'\n\x06\x63ohort\x18\x02 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\"`\n\x18\x43ontributeSealedResponse\x12\x0e\n\x06server\x18\x01 \x01(\r\x12\x34\n\x06upload\x18\x02 \x01(\x0b\x32$.parties.wire.v1.UploadSealedRequest\"\xff\x01\n\x0cQuoteRequest\x12\x36\n\trandomize\x18\x01 \x01(\x0b\x32!.parties.wire.v1.RandomizeRequestH\x00\x12\x38\n\ncontribute\x18\x02 \x01(\x0b\x32\".parties.wire.v1.ContributeRequestH\x00\x12\x45\n\x11\x63ontribute_sealed\x18\x03 \x01(\x0b\x32(.parties.wire.v1.ContributeSealedRequestH\x00\x12.\n\x05\x66lood\x18\x04 \x01(\x0b\x32\x1d.parties.wire.v1.FloodRequestH\x00\x42\x06\n\x04\x63\x61ll\"_\n\rQuoteResponse\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x18\n\x10work_nanoseconds\x18\x02 \x01(\x04\x12\x1a\n\x12\x61nswer_nanoseconds\x18\x03 \x01(\x04\"\x10\n\x0e\x42udgetsRequest\"=\n\x0f\x42udgetsResponse\x12*\n\x05steps\x18\x01 \x03(\x0b\x32\x1b.parties.wire.v1.BudgetStep\"7\n\nBudgetStep\x12\x19\n\x11\x61t_least_nanonats\x18\x01 \x01(\x04\x12\x0e\n\x06people\x18\x02 \x01(\x04\"%\n\x12\x43ontributeResponse\x12\x0f\n\x07\x63ounted\x18\x01 \x01(\x04\x32\xe7\x04\n\x1cLocalRandomizerOracleService\x12O\n\x08\x44\x65scribe\x12 .parties.wire.v1.DescribeRequest\x1a!.parties.wire.v1.DescribeResponse\x12T\n\tRandomize\x12!.parties.wire.v1.RandomizeRequest\x1a\".parties.wire.v1.RandomizeResponse0\x01\x12U\n\nContribute\x12\".parties.wire.v1.ContributeRequest\x1a#.parties.wire.v1.ContributeResponse\x12i\n\x10\x43ontributeSealed\x12(.parties.wire.v1.ContributeSealedRequest\x1a).parties.wire.v1.ContributeSealedResponse0\x01\x12H\n\x05\x46lood\x12\x1d.parties.wire.v1.FloodRequest\x1a\x1e.parties.wire.v1.FloodResponse0\x01\x12\x46\n\x05Quote\x12\x1d.parties.wire.v1.QuoteRequest\x1a\x1e.parties.wire.v1.QuoteResponse\x12L\n\x07\x42udgets\x12\x1f.parties.wire.v1.BudgetsRequest\x1a .parties.wire.v1.BudgetsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cparties/wire/v1/oracle.proto\x12\x0fparties.wire.v1\x1a\x1cparties/wire/v1/cohort.proto\x1a parties/wire/v1/collection.proto\x1a\x1eparties/wire/v1/flooding.proto\x1a parties/wire/v1/randomizer.proto\x1a\x1cparties/wire/v1/schema.proto\x1a\"parties/wire/v1/share_server.proto\"\x11\n\x0f\x44\x65scribeRequest\"\xc5\x02\n\x10\x44\x65scribeResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06people\x18\x02 \x01(\x04\x12\'\n\x06schema\x18\x03 \x01(\x0b\x32\x17.parties.wire.v1.Schema\x12\x17\n\x0f\x62udget_nanonats\x18\x04 \x01(\x04\x12 \n\x18largest_request_nanonats\x18\x05 \x01(\x04\x12\x15\n\rshare_servers\x18\x06 \x03(\t\x12\x0e\n\x06\x62y_row\x18\x07 \x01(\x08\x12\x12\n\nby_content\x18\x08 \x01(\x08\x12\r\n\x05\x65poch\x18\t \x01(\x04\x12\x14\n\x0ckeep_seconds\x18\n \x01(\x04\x12\x1b\n\x13quantum_nanoseconds\x18\x0b \x01(\x04\x12!\n\x19smallest_request_nanonats\x18\x0c \x01(\x04\x12\x0f\n\x07samples\x18\r \x01(\x08\"\xb3\x01\n\x10RandomizeRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\x0c\x12/\n\nrandomizer\x18\x03 \x01(\x0b\x32\x1b.parties.wire.v1.Randomizer\x12\'\n\x06\x63ohort\x18\x04 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\x12\r\n\x05mixed\x18\x05 \x01(\x08\x12\r\n\x05\x65poch\x18\x06 \x01(\x04\x12\r\n\x05query\x18\x07 \x01(\tJ\x04\x08\x02\x10\x03\"4\n\x11RandomizeResponse\x12\x0f\n\x07reports\x18\x01 \x01(\r\x12\x0e\n\x06packed\x18\x02 \x01(\x0c\"m\n\x11\x43ontributeRequest\x12/\n\ncollection\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Collection\x12\'\n\x06\x63ohort\x18\x02 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\"s\n\x17\x43ontributeSealedRequest\x12/\n\ncollection\x18\x01 \x01(\x0b\x32\x1b.parties.wire.v1.Collection\x12\'\n\x06\x63ohort\x18\x02 \x01(\x0b\x32\x17.parties.wire.v1.Cohort\"`\n\x18\x43ontributeSealedResponse\x12\x0e\n\x06server\x18\x01 \x01(\r\x12\x34\n\x06upload\x18\x02 \x01(\x0b\x32$.parties.wire.v1.UploadSealedRequest\"\xff\x01\n\x0cQuoteRequest\x12\x36\n\trandomize\x18\x01 \x01(\x0b\x32!.parties.wire.v1.RandomizeRequestH\x00\x12\x38\n\ncontribute\x18\x02 \x01(\x0b\x32\".parties.wire.v1.ContributeRequestH\x00\x12\x45\n\x11\x63ontribute_sealed\x18\x03 \x01(\x0b\x32(.parties.wire.v1.ContributeSealedRequestH\x00\x12.\n\x05\x66lood\x18\x04 \x01(\x0b\x32\x1d.parties.wire.v1.FloodRequestH\x00\x42\x06\n\x04\x63\x61ll\"_\n\rQuoteResponse\x12\x18\n\x10\x65psilon_nanonats\x18\x01 \x01(\x04\x12\x18\n\x10work_nanoseconds\x18\x02 \x01(\x04\x12\x1a\n\x12\x61nswer_nanoseconds\x18\x03 \x01(\x04\"\x10\n\x0e\x42udgetsRequest\"=\n\x0f\x42udgetsResponse\x12*\n\x05steps\x18\x01 \x03(\x0b\x32\x1b.parties.wire.v1.BudgetStep\"7\n\nBudgetStep\x12\x19\n\x11\x61t_least_nanonats\x18\x01 \x01(\x04\x12\x0e\n\x06people\x18\x02 \x01(\x04\"%\n\x12\x43ontributeResponse\x12\x0f\n\x07\x63ounted\x18\x01 \x01(\x04\x32\xe7\x04\n\x1cLocalRandomizerOracleService\x12O\n\x08\x44\x65scribe\x12 .parties.wire.v1.DescribeRequest\x1a!.parties.wire.v1.DescribeResponse\x12T\n\tRandomize\x12!.parties.wire.v1.RandomizeRequest\x1a\".parties.wire.v1.RandomizeResponse0\x01\x12U\n\nContribute\x12\".parties.wire.v1.ContributeRequest\x1a#.parties.wire.v1.ContributeResponse\x12i\n\x10\x43ontributeSealed\x12(.parties.wire.v1.ContributeSealedRequest\x1a).parties.wire.v1.ContributeSealedResponse0\x01\x12H\n\x05\x46lood\x12\x1d.parties.wire.v1.FloodRequest\x1a\x1e.parties.wire.v1.FloodResponse0\x01\x12\x46\n\x05Quote\x12\x1d.parties.wire.v1.QuoteRequest\x1a\x1e.parties.wire.v1.QuoteResponse\x12L\n\x07\x42udgets\x12\x1f.parties.wire.v1.BudgetsRequest\x1a .parties.wire.v1.BudgetsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -30,29 +30,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DESCRIBEREQUEST']._serialized_start=245
   _globals['_DESCRIBEREQUEST']._serialized_end=262
   _globals['_DESCRIBERESPONSE']._serialized_start=265
-  _globals['_DESCRIBERESPONSE']._serialized_end=573
-  _globals['_RANDOMIZEREQUEST']._serialized_start=576
-  _globals['_RANDOMIZEREQUEST']._serialized_end=755
-  _globals['_RANDOMIZERESPONSE']._serialized_start=757
-  _globals['_RANDOMIZERESPONSE']._serialized_end=809
-  _globals['_CONTRIBUTEREQUEST']._serialized_start=811
-  _globals['_CONTRIBUTEREQUEST']._serialized_end=920
-  _globals['_CONTRIBUTESEALEDREQUEST']._serialized_start=922
-  _globals['_CONTRIBUTESEALEDREQUEST']._serialized_end=1037
-  _globals['_CONTRIBUTESEALEDRESPONSE']._serialized_start=1039
-  _globals['_CONTRIBUTESEALEDRESPONSE']._serialized_end=1135
-  _globals['_QUOTEREQUEST']._serialized_start=1138
-  _globals['_QUOTEREQUEST']._serialized_end=1393
-  _globals['_QUOTERESPONSE']._serialized_start=1395
-  _globals['_QUOTERESPONSE']._serialized_end=1490
-  _globals['_BUDGETSREQUEST']._serialized_start=1492
-  _globals['_BUDGETSREQUEST']._serialized_end=1508
-  _globals['_BUDGETSRESPONSE']._serialized_start=1510
-  _globals['_BUDGETSRESPONSE']._serialized_end=1571
-  _globals['_BUDGETSTEP']._serialized_start=1573
-  _globals['_BUDGETSTEP']._serialized_end=1628
-  _globals['_CONTRIBUTERESPONSE']._serialized_start=1630
-  _globals['_CONTRIBUTERESPONSE']._serialized_end=1667
-  _globals['_LOCALRANDOMIZERORACLESERVICE']._serialized_start=1670
-  _globals['_LOCALRANDOMIZERORACLESERVICE']._serialized_end=2285
+  _globals['_DESCRIBERESPONSE']._serialized_end=590
+  _globals['_RANDOMIZEREQUEST']._serialized_start=593
+  _globals['_RANDOMIZEREQUEST']._serialized_end=772
+  _globals['_RANDOMIZERESPONSE']._serialized_start=774
+  _globals['_RANDOMIZERESPONSE']._serialized_end=826
+  _globals['_CONTRIBUTEREQUEST']._serialized_start=828
+  _globals['_CONTRIBUTEREQUEST']._serialized_end=937
+  _globals['_CONTRIBUTESEALEDREQUEST']._serialized_start=939
+  _globals['_CONTRIBUTESEALEDREQUEST']._serialized_end=1054
+  _globals['_CONTRIBUTESEALEDRESPONSE']._serialized_start=1056
+  _globals['_CONTRIBUTESEALEDRESPONSE']._serialized_end=1152
+  _globals['_QUOTEREQUEST']._serialized_start=1155
+  _globals['_QUOTEREQUEST']._serialized_end=1410
+  _globals['_QUOTERESPONSE']._serialized_start=1412
+  _globals['_QUOTERESPONSE']._serialized_end=1507
+  _globals['_BUDGETSREQUEST']._serialized_start=1509
+  _globals['_BUDGETSREQUEST']._serialized_end=1525
+  _globals['_BUDGETSRESPONSE']._serialized_start=1527
+  _globals['_BUDGETSRESPONSE']._serialized_end=1588
+  _globals['_BUDGETSTEP']._serialized_start=1590
+  _globals['_BUDGETSTEP']._serialized_end=1645
+  _globals['_CONTRIBUTERESPONSE']._serialized_start=1647
+  _globals['_CONTRIBUTERESPONSE']._serialized_end=1684
+  _globals['_LOCALRANDOMIZERORACLESERVICE']._serialized_start=1687
+  _globals['_LOCALRANDOMIZERORACLESERVICE']._serialized_end=2302
 # @@protoc_insertion_point(module_scope)

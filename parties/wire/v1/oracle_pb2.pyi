@@ -16,7 +16,7 @@ class DescribeRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class DescribeResponse(_message.Message):
-    __slots__ = ("name", "people", "schema", "budget_nanonats", "largest_request_nanonats", "share_servers", "by_row", "by_content", "epoch", "keep_seconds", "quantum_nanoseconds", "smallest_request_nanonats")
+    __slots__ = ("name", "people", "schema", "budget_nanonats", "largest_request_nanonats", "share_servers", "by_row", "by_content", "epoch", "keep_seconds", "quantum_nanoseconds", "smallest_request_nanonats", "samples")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PEOPLE_FIELD_NUMBER: _ClassVar[int]
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
@@ -29,6 +29,7 @@ class DescribeResponse(_message.Message):
     KEEP_SECONDS_FIELD_NUMBER: _ClassVar[int]
     QUANTUM_NANOSECONDS_FIELD_NUMBER: _ClassVar[int]
     SMALLEST_REQUEST_NANONATS_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_FIELD_NUMBER: _ClassVar[int]
     name: str
     people: int
     schema: _schema_pb2.Schema
@@ -41,7 +42,8 @@ class DescribeResponse(_message.Message):
     keep_seconds: int
     quantum_nanoseconds: int
     smallest_request_nanonats: int
-    def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ..., schema: _Optional[_Union[_schema_pb2.Schema, _Mapping]] = ..., budget_nanonats: _Optional[int] = ..., largest_request_nanonats: _Optional[int] = ..., share_servers: _Optional[_Iterable[str]] = ..., by_row: bool = ..., by_content: bool = ..., epoch: _Optional[int] = ..., keep_seconds: _Optional[int] = ..., quantum_nanoseconds: _Optional[int] = ..., smallest_request_nanonats: _Optional[int] = ...) -> None: ...
+    samples: bool
+    def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ..., schema: _Optional[_Union[_schema_pb2.Schema, _Mapping]] = ..., budget_nanonats: _Optional[int] = ..., largest_request_nanonats: _Optional[int] = ..., share_servers: _Optional[_Iterable[str]] = ..., by_row: bool = ..., by_content: bool = ..., epoch: _Optional[int] = ..., keep_seconds: _Optional[int] = ..., quantum_nanoseconds: _Optional[int] = ..., smallest_request_nanonats: _Optional[int] = ..., samples: bool = ...) -> None: ...
 
 class RandomizeRequest(_message.Message):
     __slots__ = ("request_id", "randomizer", "cohort", "mixed", "epoch", "query")

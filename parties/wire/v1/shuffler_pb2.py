@@ -18,7 +18,7 @@ from parties.wire.v1 import oracle_pb2 as parties_dot_wire_dot_v1_dot_oracle__pb
 from parties.wire.v1 import schema_pb2 as parties_dot_wire_dot_v1_dot_schema__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eparties/wire/v1/shuffler.proto\x12\x0fparties.wire.v1\x1a\x1cparties/wire/v1/cohort.proto\x1a\x1eparties/wire/v1/flooding.proto\x1a\x1cparties/wire/v1/oracle.proto\x1a\x1cparties/wire/v1/schema.proto\"\x19\n\x17\x44\x65scribeShufflerRequest\"\x86\x02\n\x18\x44\x65scribeShufflerResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06people\x18\x02 \x01(\x04\x12\'\n\x06schema\x18\x03 \x01(\x0b\x32\x17.parties.wire.v1.Schema\x12\x18\n\x10\x65psilon_nanonats\x18\x04 \x01(\x04\x12\x19\n\x11\x64\x65lta_trillionths\x18\x05 \x01(\x04\x12\x19\n\x11\x63olluding_parties\x18\x06 \x01(\r\x12\x15\n\rhiding_people\x18\x07 \x01(\x04\x12\x10\n\x08requests\x18\x08 \x01(\r\x12\x16\n\x0eminimum_cohort\x18\t \x01(\x04\x12\x12\n\nsecond_key\x18\n \x01(\x0c\"D\n\x0eShuffleRequest\x12\x32\n\x07request\x18\x01 \x01(\x0b\x32!.parties.wire.v1.RandomizeRequest\"2\n\x0fShuffleResponse\x12\x0f\n\x07reports\x18\x01 \x01(\r\x12\x0e\n\x06packed\x18\x02 \x01(\x0c\"u\n\x15ShuffleFloodedRequest\x12\x32\n\x08question\x18\x01 \x01(\x0b\x32 .parties.wire.v1.FloodedQuestion\x12(\n\x07\x63ohorts\x18\x02 \x03(\x0b\x32\x17.parties.wire.v1.Cohort\"k\n\x16ShuffleFloodedResponse\x12\x0f\n\x07reports\x18\x01 \x01(\r\x12\x0e\n\x06packed\x18\x02 \x01(\x0c\x12\x0e\n\x06people\x18\x03 \x01(\x04\x12\x0e\n\x06roster\x18\x04 \x01(\x0c\x12\x10\n\x08messages\x18\x05 \x01(\x04\x32\xaf\x02\n\x0fShufflerService\x12g\n\x10\x44\x65scribeShuffler\x12(.parties.wire.v1.DescribeShufflerRequest\x1a).parties.wire.v1.DescribeShufflerResponse\x12N\n\x07Shuffle\x12\x1f.parties.wire.v1.ShuffleRequest\x1a .parties.wire.v1.ShuffleResponse0\x01\x12\x63\n\x0eShuffleFlooded\x12&.parties.wire.v1.ShuffleFloodedRequest\x1a\'.parties.wire.v1.ShuffleFloodedResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eparties/wire/v1/shuffler.proto\x12\x0fparties.wire.v1\x1a\x1cparties/wire/v1/cohort.proto\x1a\x1eparties/wire/v1/flooding.proto\x1a\x1cparties/wire/v1/oracle.proto\x1a\x1cparties/wire/v1/schema.proto\"\x19\n\x17\x44\x65scribeShufflerRequest\"\x97\x02\n\x18\x44\x65scribeShufflerResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06people\x18\x02 \x01(\x04\x12\'\n\x06schema\x18\x03 \x01(\x0b\x32\x17.parties.wire.v1.Schema\x12\x18\n\x10\x65psilon_nanonats\x18\x04 \x01(\x04\x12\x19\n\x11\x64\x65lta_trillionths\x18\x05 \x01(\x04\x12\x19\n\x11\x63olluding_parties\x18\x06 \x01(\r\x12\x15\n\rhiding_people\x18\x07 \x01(\x04\x12\x10\n\x08requests\x18\x08 \x01(\r\x12\x16\n\x0eminimum_cohort\x18\t \x01(\x04\x12\x12\n\nsecond_key\x18\n \x01(\x0c\x12\x0f\n\x07samples\x18\x0b \x01(\x08\"D\n\x0eShuffleRequest\x12\x32\n\x07request\x18\x01 \x01(\x0b\x32!.parties.wire.v1.RandomizeRequest\"2\n\x0fShuffleResponse\x12\x0f\n\x07reports\x18\x01 \x01(\r\x12\x0e\n\x06packed\x18\x02 \x01(\x0c\"u\n\x15ShuffleFloodedRequest\x12\x32\n\x08question\x18\x01 \x01(\x0b\x32 .parties.wire.v1.FloodedQuestion\x12(\n\x07\x63ohorts\x18\x02 \x03(\x0b\x32\x17.parties.wire.v1.Cohort\"k\n\x16ShuffleFloodedResponse\x12\x0f\n\x07reports\x18\x01 \x01(\r\x12\x0e\n\x06packed\x18\x02 \x01(\x0c\x12\x0e\n\x06people\x18\x03 \x01(\x04\x12\x0e\n\x06roster\x18\x04 \x01(\x0c\x12\x10\n\x08messages\x18\x05 \x01(\x04\x32\xaf\x02\n\x0fShufflerService\x12g\n\x10\x44\x65scribeShuffler\x12(.parties.wire.v1.DescribeShufflerRequest\x1a).parties.wire.v1.DescribeShufflerResponse\x12N\n\x07Shuffle\x12\x1f.parties.wire.v1.ShuffleRequest\x1a .parties.wire.v1.ShuffleResponse0\x01\x12\x63\n\x0eShuffleFlooded\x12&.parties.wire.v1.ShuffleFloodedRequest\x1a\'.parties.wire.v1.ShuffleFloodedResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -28,15 +28,15 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DESCRIBESHUFFLERREQUEST']._serialized_start=173
   _globals['_DESCRIBESHUFFLERREQUEST']._serialized_end=198
   _globals['_DESCRIBESHUFFLERRESPONSE']._serialized_start=201
-  _globals['_DESCRIBESHUFFLERRESPONSE']._serialized_end=463
-  _globals['_SHUFFLEREQUEST']._serialized_start=465
-  _globals['_SHUFFLEREQUEST']._serialized_end=533
-  _globals['_SHUFFLERESPONSE']._serialized_start=535
-  _globals['_SHUFFLERESPONSE']._serialized_end=585
-  _globals['_SHUFFLEFLOODEDREQUEST']._serialized_start=587
-  _globals['_SHUFFLEFLOODEDREQUEST']._serialized_end=704
-  _globals['_SHUFFLEFLOODEDRESPONSE']._serialized_start=706
-  _globals['_SHUFFLEFLOODEDRESPONSE']._serialized_end=813
-  _globals['_SHUFFLERSERVICE']._serialized_start=816
-  _globals['_SHUFFLERSERVICE']._serialized_end=1119
+  _globals['_DESCRIBESHUFFLERRESPONSE']._serialized_end=480
+  _globals['_SHUFFLEREQUEST']._serialized_start=482
+  _globals['_SHUFFLEREQUEST']._serialized_end=550
+  _globals['_SHUFFLERESPONSE']._serialized_start=552
+  _globals['_SHUFFLERESPONSE']._serialized_end=602
+  _globals['_SHUFFLEFLOODEDREQUEST']._serialized_start=604
+  _globals['_SHUFFLEFLOODEDREQUEST']._serialized_end=721
+  _globals['_SHUFFLEFLOODEDRESPONSE']._serialized_start=723
+  _globals['_SHUFFLEFLOODEDRESPONSE']._serialized_end=830
+  _globals['_SHUFFLERSERVICE']._serialized_start=833
+  _globals['_SHUFFLERSERVICE']._serialized_end=1136
 # @@protoc_insertion_point(module_scope)

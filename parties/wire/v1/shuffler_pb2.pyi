@@ -14,7 +14,7 @@ class DescribeShufflerRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class DescribeShufflerResponse(_message.Message):
-    __slots__ = ("name", "people", "schema", "epsilon_nanonats", "delta_trillionths", "colluding_parties", "hiding_people", "requests", "minimum_cohort", "second_key")
+    __slots__ = ("name", "people", "schema", "epsilon_nanonats", "delta_trillionths", "colluding_parties", "hiding_people", "requests", "minimum_cohort", "second_key", "samples")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PEOPLE_FIELD_NUMBER: _ClassVar[int]
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
@@ -25,6 +25,7 @@ class DescribeShufflerResponse(_message.Message):
     REQUESTS_FIELD_NUMBER: _ClassVar[int]
     MINIMUM_COHORT_FIELD_NUMBER: _ClassVar[int]
     SECOND_KEY_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_FIELD_NUMBER: _ClassVar[int]
     name: str
     people: int
     schema: _schema_pb2.Schema
@@ -35,7 +36,8 @@ class DescribeShufflerResponse(_message.Message):
     requests: int
     minimum_cohort: int
     second_key: bytes
-    def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ..., schema: _Optional[_Union[_schema_pb2.Schema, _Mapping]] = ..., epsilon_nanonats: _Optional[int] = ..., delta_trillionths: _Optional[int] = ..., colluding_parties: _Optional[int] = ..., hiding_people: _Optional[int] = ..., requests: _Optional[int] = ..., minimum_cohort: _Optional[int] = ..., second_key: _Optional[bytes] = ...) -> None: ...
+    samples: bool
+    def __init__(self, name: _Optional[str] = ..., people: _Optional[int] = ..., schema: _Optional[_Union[_schema_pb2.Schema, _Mapping]] = ..., epsilon_nanonats: _Optional[int] = ..., delta_trillionths: _Optional[int] = ..., colluding_parties: _Optional[int] = ..., hiding_people: _Optional[int] = ..., requests: _Optional[int] = ..., minimum_cohort: _Optional[int] = ..., second_key: _Optional[bytes] = ..., samples: bool = ...) -> None: ...
 
 class ShuffleRequest(_message.Message):
     __slots__ = ("request",)

@@ -18,6 +18,8 @@ ONE = Epsilon.requested(1)
     [
         (PrivacyClaim.of_curator(ONE, Fraction(1, 10**6)), "replace one person's record"),
         (PrivacyClaim.of_local(ONE), "replace one person's record"),
+        (PrivacyClaim.of_local(ONE, samples=True), "replace one person's record"),
+        (PrivacyClaim.of_shares(ONE, "a", "b", samples=True), "replace one person's record"),
         (PrivacyClaim.of_local(ONE, by_row=True), "replace one row, of which one person may own several"),
     ],
 )
@@ -29,6 +31,7 @@ def test_data_holds_the_words_and_everything_in_them(claim: PrivacyClaim, hidden
     assert (
         data["against"] in data["words"] and data["honest"] in data["words"] and "exp(1)" in data["words"]
     )
+    assert data.get("about", "") in data["words"] and ("about" in data) == ("random visit" in data["words"])
     assert ("probability of 1e-06" in data["words"]) == bool(claim.delta)
 
 

@@ -93,7 +93,7 @@ class SecondPartyGone:
 
     def __init__(self, reports: InProcessLROracle, failures: int) -> None:
         self.parties, self.schema, self.people = reports.parties, reports.schema, reports.people
-        self.bytes_moved, self.by_row = 0, reports.by_row
+        self.bytes_moved, self.by_row, self.samples = 0, reports.by_row, reports.samples
         self._reports, self._failures = reports, failures
 
     def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:

@@ -61,6 +61,10 @@ class Recorded:
         return self._inner.by_row
 
     @property
+    def samples(self) -> bool:
+        return self._inner.samples
+
+    @property
     def contributors(self) -> tuple[Contributor, ...]:
         return self._inner.contributors
 

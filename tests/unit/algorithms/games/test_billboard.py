@@ -49,7 +49,7 @@ def records(first: tuple[float, float, float]) -> Records:
 class Prescribed:
     """Everybody's reports are those of a path; how probable they are under given records is kept."""
 
-    schema, people, by_row, bytes_moved = SCHEMA, PEOPLE, False, 0
+    schema, people, by_row, samples, bytes_moved = SCHEMA, PEOPLE, False, False, 0
 
     def __init__(self, of: Records, path: tuple[int, ...]) -> None:
         self._records, self._path, self.probability, self.asked = of, iter(path), 1.0, list[int]()

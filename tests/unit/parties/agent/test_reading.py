@@ -51,6 +51,29 @@ READ: dict[str, tuple[dict[str, Any], list[Any], list[Any]]] = {
         ["02/01/2024", "2024-01-03"],
         [1, 2],
     ),
+    "several units": (
+        NUMBER | {"unit": {"kg": 1, "lb": 0.5, "": 2}, "decimal": ","},
+        ["64,5 kg", "100 lb", "100lb", "3"],
+        [64.5, 50, 50, 6],
+    ),
+    "degrees": (NUMBER | {"unit": {"°C": 1, "°F": [0.5, -16]}}, ["37 °C", "100 °F"], [37, 34]),
+    "labels that are alike": (
+        WARD | {"alike": True, "recode": {"aa": "A"}, "other": "rest"},
+        [" a", "A", "b  ", "REST", "AA", "A A"],
+        [0, 0, 1, 2, 0, 2],
+    ),
+    "labels that are not": (WARD | {"other": "rest"}, ["a", "A", "A "], [2, 0, 2]),
+    "hours": (WHOLE | {"as": "hour"}, ["13:05", "2024-03-01T23:59:00+02:00", "00:10:00"], [13, 23, 0]),
+    "hours of twelve": (
+        WHOLE | {"as": "hour", "date": ["%I:%M %p", "%d/%m/%Y %H:%M"]},
+        ["01:05 PM", "12:00 am", "31/12/2024 17:00"],
+        [13, 0, 17],
+    ),
+    "years of two digits": (
+        WHOLE | {"as": "years", "until": "2024-12-31", "date": ["%d.%m.%y", "%d.%m.%Y"]},
+        ["31.12.45", "01.01.24", "29.02.04", "31.12.1924", "31.12.24", "29.02.28"],
+        [79, 0, 20, 100, 0, 96],
+    ),
     "narrow spaces": (WHOLE | {"thousands": " "}, ["12\u202f345", "1 000", "7"], [12345, 1000, 7]),
     "other words of truth": (
         BIT | {"true": "oui", "false": ["non", "jamais"]},
@@ -238,7 +261,7 @@ def test_what_was_decided_is_counted(tmp_path: Path) -> None:
         ({"quote": "'"}, "x,y\n'1','é'\n"),
     ],
 )
-def test_a_text_file_is_read_as_it_is_written(source: dict[str, str], content: str, tmp_path: Path) -> None:
+def test_a_text_file_is_read_as_it_is_written(source: dict[str, Any], content: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(content, encoding=source.get("encoding", "utf-8"))
     records, _ = load_table(
@@ -336,4 +359,42 @@ def test_what_is_wrong_with_data_is_told_by_its_key(line: str, told: str, tmp_pa
     )
     with pytest.raises(InvalidParameter) as refused:
         load_config(path)
+    assert told in str(refused.value)
+
+
+def test_a_day_begins_where_the_clock_stood(tmp_path: Path) -> None:
+    """Just after midnight in Berlin it is the day before in Greenwich."""
+    moments = pyarrow.array(
+        [datetime(2024, 3, 1, 23, 10), datetime(2024, 6, 30, 23, 30)], pyarrow.timestamp("us")
+    )
+    zoned = moments.cast(pyarrow.timestamp("us", "UTC")).cast(pyarrow.timestamp("us", "+01:00"))
+    parquet.write_table(
+        pyarrow.table({"at": zoned, "day": moments.cast(pyarrow.date32(), safe=False)}),
+        tmp_path / "t.parquet",
+    )
+    days = WHOLE | {"as": "days", "since": "2024-01-01"}
+    entries = {"at": days, "hour": WHOLE | {"as": "hour", "column": "at"}, "day": days}
+    records, _ = load_table(tmp_path / "t.parquet", declared_of(entries))
+    assert records.column("at").tolist() == [61, 182] and records.column("hour").tolist() == [0, 0]
+    assert records.column("day").tolist() == [60, 181]
+    with pytest.raises(InvalidRecord, match="no date as declared"):  # a day alone has no hour
+        load_table(tmp_path / "t.parquet", declared_of({"day": WHOLE | {"as": "hour"}}))
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        (NUMBER | {"unit": {"kg": 0}}, "what one of it counts"),
+        (NUMBER | {"unit": {"kg": "1"}}, "what one of it counts"),
+        (NUMBER | {"unit": {"kg": [1, 2, 3]}}, "what one of it counts"),
+        (WARD | {"alike": 1}, "true or false"),
+        (WARD | {"labels": ["a", "A "], "alike": True}, "differ by case or spaces alone"),
+        (NUMBER | {"alike": True}, "does not go with"),
+        (WHOLE | {"as": "hour", "since": "2024-01-01"}, "counted from no day"),
+        (WHOLE | {"as": "hour", "date": "%d/%m/%Y"}, "an hour needs a time"),
+    ],
+)
+def test_declarations_that_say_nothing_are_refused(entry: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidParameter, match=r"schema\.x\.") as refused:
+        declared_of({"x": entry})
     assert told in str(refused.value)

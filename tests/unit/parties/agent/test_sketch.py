@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from datetime import date
+from datetime import date, time
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow
@@ -76,6 +77,17 @@ LOOKS: dict[str, tuple[list[str], str, dict[str, object]]] = {
     "names with a letter": (["d1", "d2", "d3"], "category", {}),
     "words of Italy": (["vero", "falso"], "bit", {"true": ["vero"], "false": ["falso"]}),
     "words of Poland": (["tak", "nie", "n. d."], "bit", {"true": ["tak"], "false": ["nie"]}),
+    "several units": (["64.5 kg", "100 lb", "3 kg"], "real", {"unit": {"kg": 1.0, "lb": 0.45359237}}),
+    "in terms of the first": (["64 oz", "100 oz", "3 lb"], "real", {"unit": {"lb": 1.0, "oz": 0.0625}}),
+    "times": (["13:05", "00:10"], "hour", {}),
+    "times of twelve hours": (["01:05 PM", "12:10 AM"], "hour", {"date": "%I:%M %p"}),
+    "days and times of twelve": (["13/01/2024 01:05 PM"] * 2, "date", {"date": "%d/%m/%Y %I:%M %p"}),
+    "a zone": (["2024-01-03 10:00:00 +0100", "2024-01-03T10:00:00Z"], "date", {}),
+    "years of two digits among others": (
+        ["31.12.45", "01.02.1970", "01.02.71"],
+        "date",
+        {"date": ["%d.%m.%y", "%d.%m.%Y"]},
+    ),
     "labels": (["north", "south", "north"], "category", {}),
     "nothing": (["", "NA", "-", "unknown"], "text", {}),
 }
@@ -135,16 +147,34 @@ def test_how_a_text_file_is_written_is_found(encoding: str, separator: str, tmp_
     assert isinstance(sketch.source, Source) and sketch.source.separator == separator
 
 
-def test_a_first_row_that_is_somebodys_is_not_shown(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("Q7ZZ,40\nQ8ZZ,50\n")
-    assert "Q7ZZ" not in as_toml(sketched(Source(tmp_path / "t.csv")), "t", tmp_path)
-
-
 def test_numbers_in_a_column_of_days_may_be_those_of_a_spreadsheet(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("patient,fecha,visits\np1,45292,45292\np2,45657,45657\n")
     draft = tomllib.loads(as_toml(sketched(Source(path)), "t", tmp_path))["schema"]
     assert draft["fecha"]["date"] == "excel" and "date" not in draft["visits"]
+    path.write_text("patient,fecha\np1,45292\np2,2024-01-05\np3,45657\n")
+    draft = tomllib.loads(as_toml(sketched(Source(path)), "t", tmp_path))["schema"]
+    assert draft["fecha"]["date"] == ["%Y-%m-%d", "excel"]
+
+
+def test_labels_that_differ_by_case_or_spaces_alone_are_drafted_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("patient,ward,floor\n" + "a,North,A\nb,NORTH ,B\nc,south,A\n" * 9)
+    draft = as_toml(sketched(Source(path)), "t", tmp_path)
+    assert tomllib.loads(draft)["schema"]["ward"]["alike"] is True and "2 different texts" in draft
+    assert "alike" not in tomllib.loads(draft)["schema"]["floor"]
+
+
+def test_decimals_and_truths_as_numbers_are_drafted_as_what_they_are(tmp_path: Path) -> None:
+    table = {
+        "cost": pyarrow.array([Decimal("1.50"), None, Decimal("2.00")]),
+        "ill": pyarrow.array([0, 1] * 20 + [-9], pyarrow.int8())[:3],
+        "at": pyarrow.array([time(13, 5), time(0, 10), None]),
+    }
+    parquet.write_table(pyarrow.table(table), tmp_path / "t.parquet")
+    draft = as_toml(sketched(Source(tmp_path / "t.parquet")), "t", tmp_path)
+    kinds = {name: entry["kind"] for name, entry in tomllib.loads(draft)["schema"].items()}
+    assert kinds == {"cost": "real", "ill": "bit", "at": "integer"} and 'as = "hour"' in draft
 
 
 def test_two_columns_of_one_name_are_numbered(tmp_path: Path) -> None:

@@ -212,15 +212,20 @@ total = 2
 def test_died_in_any_visit_is_answered_for_people_and_is_not_the_share_of_visits(
     tmp_path: Path, model: str
 ) -> None:
-    """Within four standard errors of what the generator knows (6e-5 of a false alarm each), and further from visits."""
+    """Near what the generator knows, and further from the share of visits, which is 20 standard errors away (epsilon 2).
+
+    Four standard errors hold in all but 6e-5 of the cases where errors are normal (local), and in all but 2e-3 with the
+    noise of two servers, (1 + x) exp(-2x) at x standard errors.  The limits here fail with less than 1e-7.
+    """
     made = visits(1)
     hospitals()["north"](tmp_path / "north.csv", made)
     (tmp_path / "agent.toml").write_text(HOSPITAL)
     records, _ = table_of(load_config(tmp_path / "agent.toml"))
     truth = hospitals()["truth"](made)
     for text in ("any(visit: died)", "ever"):
-        oracle = oracle_of_records(records, 1.0, model)  # type: ignore[arg-type]
+        oracle = oracle_of_records(records, 2.0, model)  # type: ignore[arg-type]
         answer = oracle.answer([text])[0]
-        assert abs(answer.value - truth["died in any visit"]) < 4 * answer.standard_error
-        assert abs(answer.value - truth["died in a visit"]) > 4 * answer.standard_error
-        assert oracle.cost.epsilon_charged <= Epsilon.requested(1)
+        limit = {"local": 5.5, "shared": 12}[model] * answer.standard_error
+        assert abs(answer.value - truth["died in any visit"]) < limit
+        assert abs(answer.value - truth["died in a visit"]) > limit
+        assert oracle.cost.epsilon_charged <= Epsilon.requested(2)
