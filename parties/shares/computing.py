@@ -250,7 +250,8 @@ async def computed(
 ) -> Computed[_Result]:
     """Drive one server's part to its end, beside its two neighbours; whoever asked then leaves them (`left`).
 
-    `begun` hears the number of each round, from 1 on.
+    `begun` hears the number of each round, from 1 on.  If this is given up while the worker takes a step, that is waited
+    for: no other attempt begins beside it.
     """
     number, octets, told = 0, 0, None
     try:
@@ -262,11 +263,11 @@ async def computed(
     except BaseException as stopped:
         previous.close()
         following.close()
+        with suppress(RuntimeError):  # the worker is gone: nothing goes on
+            await work(dialogue.close)
         if isinstance(stopped, TimeoutError):
             raise DeadlineMissed("another share server did not go on with joint noise in time") from None
         raise
-    finally:
-        dialogue.close()
 
 
 async def left(previous: Link, following: Link) -> None:

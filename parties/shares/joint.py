@@ -23,7 +23,7 @@ import grpc
 from localdp.computing.dialogue import others
 from localdp.computing.joint_release import joint_release
 from localdp.computing.keyed_streams import NONCE_BYTES
-from localdp.computing.proof import proof_code_for
+from localdp.computing.proof import compiled_later
 from localdp.errors import InvalidParameter, PolicyRefused
 from localdp.sharing.blame import Blame
 from localdp.sharing.collection import Collection
@@ -45,9 +45,9 @@ Reach = Callable[[Sequence[str], Sequence[str]], list[tuple[str, grpc.aio.Channe
 class JointNoise:
     """One server's side of drawing noise with two others."""
 
-    def __init__(self, server: ShareServer, work: RunJob, reach: Reach) -> None:
+    def __init__(self, server: ShareServer, work: RunJob, reach: Reach, warming: Warming) -> None:
         """`work` runs what touches the server's state; `reach` makes channels to servers of these names and addresses."""
-        self._server, self._work, self._reach = server, work, reach
+        self._server, self._work, self._reach, self._warming = server, work, reach, warming
         self._meetings = Meetings()
         self._drawing: dict[bytes, asyncio.Lock] = {}
         self._leaving = set[asyncio.Task[None]]()
@@ -63,14 +63,10 @@ class JointNoise:
             task.cancel()
         await asyncio.gather(*self._leaving, return_exceptions=True)
 
-    def prepare(self, collection: Collection, warming: Warming) -> None:
-        """Have what proofs need compiled, or loaded, while people upload."""
-
-        def load() -> None:
-            proof_code_for(kernel_for(collection.field))
-
+    def prepare(self, collection: Collection) -> None:
+        """Have what proofs need compiled, or loaded, while people upload; a release goes on without it meanwhile."""
         if collection.plan.is_joint:
-            warming.begin(load)
+            self._warming.begin(compiled_later(kernel_for(collection.field)))
 
     async def released(
         self, name: bytes, accepted: bytes, signed: Sequence[bytes], addresses: Sequence[str]
@@ -93,6 +89,7 @@ class JointNoise:
         if not self._server.in_progress(name) or not self._server.collection(name).plan.is_joint:
             return None
         terms = await self._work(lambda: self._server.joint_terms(name, accepted, signed))
+        await self._work(lambda: self.prepare(terms.collection))  # if this server was started again since
         channels = self._neighbours(terms, addresses)
         if terms.record.tag and await self._is_released(terms, channels):
             return Computed(terms.record.published)

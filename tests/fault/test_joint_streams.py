@@ -7,6 +7,8 @@ tests/unit/computing/test_joint_release.py, and whole releases by processes in t
 from __future__ import annotations
 
 import asyncio
+import inspect
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -116,6 +118,33 @@ def test_when_one_stops_the_others_hear_of_it_at_once() -> None:
     parts: list[Dialogue[bytes]] = [talk(0, 3, 4), broken(1), talk(2, 3, 4)]  # type: ignore[list-item]
     with pytest.raises((MalformedReport, Unreachable)):
         asyncio.run(asyncio.wait_for(together(parts), 5))
+
+
+def test_who_gives_up_while_a_step_is_taken_hears_nothing_else_and_the_part_is_closed_after_it() -> None:
+    """A caller that hangs up, while the worker computes or compiles."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slow() -> Dialogue[bytes]:
+        begun.set()
+        assert may_end.wait(5)
+        yield Exchange()
+        return b""
+
+    async def run() -> bool:
+        part, loop = slow(), asyncio.get_running_loop()
+        with ThreadPoolExecutor(1) as pool:
+            task = asyncio.create_task(
+                computed(part, *facing(), lambda job: loop.run_in_executor(pool, job))  # type: ignore[arg-type]
+            )
+            assert await asyncio.to_thread(begun.wait, 5)
+            task.cancel()
+            loop.call_later(0.05, may_end.set)
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert may_end.is_set()  # nothing else was begun beside it
+        return inspect.getgeneratorstate(part) == inspect.GEN_CLOSED
+
+    assert asyncio.run(run())
 
 
 def test_a_server_that_says_nothing_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
