@@ -102,7 +102,7 @@ def _greeted(terms: JointTerms) -> Dialogue[JointRecord]:
     law = collection.selection_law or collection.noise.coin_law
     name = computation_name(collection.digest, terms.accepted, law, collection.encoding.length)
     identity = digest(name, *(heard[server] for server in range(SERVERS)))
-    return terms.record.begun(identity, told.next[DIGEST_BYTES:])
+    return terms.record.begun(identity, told.next[DIGEST_BYTES:], (previous, following))
 
 
 def combined_components(collection: Collection, published: Sequence[Published]) -> list[int]:

@@ -84,7 +84,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         self._intake = Intake(server, self._work)
         self._verifying = Verifying(server, self._work, workers)
         self._warming = Warming(server.name, told)
-        self._joint = JointNoise(server, self._work, self._reach, self._warming)
+        self._joint = JointNoise(server, self._work, self._reach, self._warming, self._observer)
         self._waiting = 0  # bytes of uploads that are not on their way to the disk yet
 
     def register(self, server: Registry) -> None:
