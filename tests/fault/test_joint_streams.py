@@ -134,7 +134,7 @@ def test_who_gives_up_while_a_step_is_taken_hears_nothing_else_and_the_part_is_c
         part, loop = slow(), asyncio.get_running_loop()
         with ThreadPoolExecutor(1) as pool:
             task = asyncio.create_task(
-                computed(part, *facing(), lambda job: loop.run_in_executor(pool, job))  # type: ignore[arg-type]
+                computed(part, *facing(), lambda job: loop.run_in_executor(pool, job))
             )
             assert await asyncio.to_thread(begun.wait, 5)
             task.cancel()
