@@ -70,7 +70,10 @@ class Calling:
         self._call = stub.Compute()
 
     async def send(self, number: int, payload: bytes) -> None:
-        with suppress(asyncio.InvalidStateError):  # the stream is over: reading says why
+        with (
+            suppress(asyncio.InvalidStateError),
+            self._saying(),
+        ):  # of a stream that is over, reading says why
             for part, more in _parts(payload):
                 message = pb.ComputeRequest(round=number, payload=part, more=more)
                 if self._opening is not None:  # who calls, and about what, stands in the first message

@@ -12,13 +12,14 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import grpc
 import pytest
 
 from localdp.computing.dialogue import Dialogue, Exchange, Received
 from localdp.errors import DeadlineMissed, MalformedReport, Unreachable
 from parties.serving import CHUNK_BYTES
 from parties.shares import computing
-from parties.shares.computing import Awaited, Called, Computed, Link, Meetings, computed, left
+from parties.shares.computing import Awaited, Called, Calling, Computed, Link, Meetings, computed, left
 from parties.wire.v1 import share_server_pb2 as pb
 
 LARGE = 3 * CHUNK_BYTES + 5
@@ -145,6 +146,27 @@ def test_who_gives_up_while_a_step_is_taken_hears_nothing_else_and_the_part_is_c
         return inspect.getgeneratorstate(part) == inspect.GEN_CLOSED
 
     assert asyncio.run(run())
+
+
+class Gone:
+    """A call to a server that is not there: what is written to it fails."""
+
+    async def write(self, message: pb.ComputeRequest) -> None:
+        raise grpc.aio.AioRpcError(grpc.StatusCode.UNAVAILABLE, grpc.aio.Metadata(), grpc.aio.Metadata())
+
+
+def test_a_server_that_is_away_when_it_is_told_something_is_away_and_may_be_back() -> None:
+    """Its process died, or the channel is still that to the one before: whoever asked asks again."""
+
+    async def run() -> None:
+        async with grpc.aio.insecure_channel("127.0.0.1:1") as channel:
+            link = Calling("server-1", channel, NAME, 0)
+            link.close()
+            link._call = Gone()
+            with pytest.raises(Unreachable, match="share server server-1 cannot be reached"):
+                await link.send(0, b"four")
+
+    asyncio.run(run())
 
 
 def test_a_server_that_says_nothing_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
