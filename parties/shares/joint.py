@@ -151,7 +151,7 @@ class JointNoise:
     def _linked(self, terms: JointTerms, number: int, channel: tuple[str, grpc.aio.Channel]) -> Link:
         name, digest = channel[0], terms.collection.digest
         if number < terms.server:
-            return Awaited(self._meetings.met(digest, number, name))
+            return Awaited(name, self._meetings.met(digest, number, name))
         return Calling(*channel, digest, terms.server)
 
     async def _is_released(

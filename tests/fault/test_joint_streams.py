@@ -29,6 +29,8 @@ NAME = bytes(32)
 class Facing:
     """A link whose other side is in the same process: what one sends the other receives, as messages."""
 
+    name = "share server other"
+
     def __init__(self) -> None:
         self.inbox = asyncio.Queue[pb.ComputeRequest | None]()
         self.other: Facing | None = None
@@ -176,7 +178,7 @@ def test_a_server_that_says_nothing_is_waited_for_only_so_long(monkeypatch: pyte
         yield Exchange(from_next=1)  # which never comes
         return b""
 
-    with pytest.raises(DeadlineMissed):
+    with pytest.raises(DeadlineMissed, match="share server other did not go on"):
         asyncio.run(together([talk(0, 1, 4), silent(), talk(2, 1, 4)]))
 
 
@@ -254,7 +256,7 @@ def test_neither_waits_forever(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_is_awaited_is_told_what_was_said_before_it_came() -> None:
     async def run() -> tuple[list[pb.ComputeResponse], bytes]:
         meetings = Meetings()
-        link = Awaited(meetings.met(NAME, 0, "server-0"))
+        link = Awaited("server-0", meetings.met(NAME, 0, "server-0"))
         saying, hearing = (
             asyncio.create_task(link.send(0, b"word")),
             asyncio.create_task(link.receive(0, 4)),
@@ -276,7 +278,7 @@ def test_who_is_awaited_is_told_what_was_said_before_it_came() -> None:
 
 def test_who_is_awaited_no_more_is_not_waited_for() -> None:
     async def run() -> int:
-        link = Awaited(Meetings().met(NAME, 0, "server-0"))
+        link = Awaited("server-0", Meetings().met(NAME, 0, "server-0"))
         await asyncio.sleep(0)
         link.close()
         await asyncio.sleep(0)
