@@ -54,7 +54,7 @@ def joint_release(terms: JointTerms, nonce: bytes, keep: Keep) -> Dialogue[Publi
 
     def keep_inputs(inputs: tuple[bytes, ...]) -> None:
         nonlocal record
-        record = record.entered(inputs)
+        record = record.entered(inputs, others(terms.server))
         keep(record)
 
     made = yield from in_attempt(

@@ -61,14 +61,19 @@ class JointRecord:
             raise ComputationAborted.by("another key than in the first attempt", others[1:])
         return replace(self, identity=identity, key=key)
 
-    def entered(self, inputs: Sequence[bytes]) -> JointRecord:
-        """With what each server entered; refused where one entered something else before."""
+    def entered(self, inputs: Sequence[bytes], others: tuple[int, int]) -> JointRecord:
+        """With what each server entered; refused where one entered something else before.
+
+        What the next server enters is hidden with a key that the one behind it has told it, so it may be either of them;
+        the previous one has this server's key.
+        """
         before = [
             self.inputs[start : start + DIGEST_BYTES] for start in range(0, len(self.inputs), DIGEST_BYTES)
         ]
-        changed = tuple(server for server, known in enumerate(before) if known != inputs[server])
+        changed = {server for server, known in enumerate(before) if known != inputs[server]}
         if changed:
-            raise ComputationAborted.by("another input than in the first attempt", changed)
+            suspects = others[:1] if changed == {others[0]} else others
+            raise ComputationAborted.by("another input than in the first attempt", suspects)
         return replace(self, inputs=b"".join(inputs))
 
     @property
