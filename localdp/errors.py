@@ -4,6 +4,9 @@ Few, typed, raised and never returned.  No message ever contains a private value
 an index, a limit or a public parameter, but not what stands in a record.
 """
 
+import re
+from collections.abc import Sequence
+
 
 class LocalDpError(Exception):
     """Anything that the library refuses or fails to do."""
@@ -93,6 +96,16 @@ class ComputationAborted(LocalDpError):
         """The check that failed, and who may have made it fail."""
         who = " or ".join(f"server {server}" for server in suspects)
         return cls(f"{check}: {who} is dishonest or broken; nothing was opened", check, suspects)
+
+    def among(self, servers: Sequence[str]) -> "ComputationAborted":
+        """The same with the names of the servers in the place of their numbers."""
+
+        def named(text: str) -> str:
+            return re.sub(
+                r"\bserver ([0-9]+)", lambda found: f"share server {servers[int(found[1])]}", text
+            )
+
+        return ComputationAborted(named(str(self)), named(self.check), self.suspects)
 
 
 class MalformedReport(LocalDpError):

@@ -54,7 +54,7 @@ def joint_release(terms: JointTerms, nonce: bytes, keep: Keep) -> Dialogue[Publi
 
     def keep_inputs(inputs: tuple[bytes, ...]) -> None:
         nonlocal record
-        record = record.entered(inputs)
+        record = record.entered(inputs, others(terms.server))
         keep(record)
 
     made = yield from in_attempt(
@@ -102,7 +102,7 @@ def _greeted(terms: JointTerms) -> Dialogue[JointRecord]:
     law = collection.selection_law or collection.noise.coin_law
     name = computation_name(collection.digest, terms.accepted, law, collection.encoding.length)
     identity = digest(name, *(heard[server] for server in range(SERVERS)))
-    return terms.record.begun(identity, told.next[DIGEST_BYTES:])
+    return terms.record.begun(identity, told.next[DIGEST_BYTES:], (previous, following))
 
 
 def combined_components(collection: Collection, published: Sequence[Published]) -> list[int]:

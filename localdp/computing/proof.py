@@ -23,6 +23,7 @@ Checked in tests/unit/computing/test_proof.py, the view by every coin of a small
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -41,13 +42,42 @@ _LONG, _CHUNKS_OF_LONG, _CHUNKS = 1 << 14, 8, 32
 _PADS = 2  # on the last level, one of each side
 
 
-def proof_code_for(kernel: Kernel) -> ProofCode:
-    """Compiled code where it is installed, wanted and made for the field."""
-    if kernel.field in (FIELD64, FIELD128) and compiler_is_wanted():
-        from localdp.computing.compiled_proof import CompiledProofCode
+_ready: set[int] = set()  # words of an element: for which fields compiled code is loaded in this process
+_under_way: set[int] = set()
 
-        return CompiledProofCode(kernel)
-    return NumpyProofCode(kernel)
+
+def proof_code_for(kernel: Kernel) -> ProofCode:
+    """Compiled code where it is installed, wanted and made for the field; and numpy's while another thread makes it."""
+    if not _can_compile(kernel) or kernel.limbs in _under_way:
+        return NumpyProofCode(kernel)
+    from localdp.computing.compiled_proof import CompiledProofCode
+
+    code = CompiledProofCode(kernel)
+    _ready.add(kernel.limbs)
+    return code
+
+
+def compiled_later(kernel: Kernel) -> Callable[[], None] | None:
+    """Compiling, or loading, as work for another thread, which is under way from now on; None if there is nothing to do.
+
+    What cannot be compiled stays under way, so that nobody waits for it again.
+    """
+    if not _can_compile(kernel) or kernel.limbs in _ready | _under_way:
+        return None
+    _under_way.add(kernel.limbs)
+
+    def work() -> None:
+        from localdp.computing.compiled_proof import compiled_steps
+
+        compiled_steps(kernel.limbs)
+        _ready.add(kernel.limbs)
+        _under_way.discard(kernel.limbs)
+
+    return work
+
+
+def _can_compile(kernel: Kernel) -> bool:
+    return kernel.field in (FIELD64, FIELD128) and compiler_is_wanted()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from localdp.computing.joint_release import combined_components
 from localdp.domains import Schema
 from localdp.errors import (
     Busy,
+    ComputationAborted,
     DeadlineMissed,
     LocalDpError,
     ShareMismatch,
@@ -134,7 +135,10 @@ def _released(servers: ShareServers, collection: Collection) -> tuple[Sums, int]
 def combined(collection: Collection, released: Sequence[Published]) -> list[int]:
     """The noisy sums, from what the servers released."""
     if collection.plan.is_joint:
-        return combined_components(collection, released)
+        try:
+            return combined_components(collection, released)
+        except ComputationAborted as stopped:
+            raise stopped.among(collection.servers) from None
     if collection.plan.is_proved:
         require_as_proved(collection.servers, released)
     sums = [collection.field.unpack(one.noisy_sums) for one in released]

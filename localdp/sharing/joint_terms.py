@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 
-from localdp.errors import ComputationAborted, ShareMismatch
+from localdp.errors import ComputationAborted
 from localdp.framing import DIGEST_BYTES
 from localdp.randomness.keys import KEY_BYTES, derive_key
 from localdp.sharing.collection import Collection
@@ -52,20 +52,28 @@ class JointRecord:
         ends = [0, *accumulate((DIGEST_BYTES, KEY_BYTES, _INPUTS_BYTES, DIGEST_BYTES)), len(data)]
         return cls(*(data[start:end] for start, end in pairwise(ends)))
 
-    def begun(self, identity: bytes, key: bytes) -> JointRecord:
-        """With what an attempt begins; refused where another one began otherwise."""
-        if self.identity and (self.identity, self.key) != (identity, key):
-            raise ShareMismatch("the servers drew joint noise for this collection otherwise before")
+    def begun(self, identity: bytes, key: bytes, others: tuple[int, int]) -> JointRecord:
+        """With what an attempt begins, as this server heard it from the two others; refused where another one began
+        otherwise."""
+        if self.identity and self.identity != identity:
+            raise ComputationAborted.by("other sums than in the first attempt", others)
+        if self.identity and self.key != key:
+            raise ComputationAborted.by("another key than in the first attempt", others[1:])
         return replace(self, identity=identity, key=key)
 
-    def entered(self, inputs: Sequence[bytes]) -> JointRecord:
-        """With what each server entered; refused where one entered something else before."""
+    def entered(self, inputs: Sequence[bytes], others: tuple[int, int]) -> JointRecord:
+        """With what each server entered; refused where one entered something else before.
+
+        What the next server enters is hidden with a key that the one behind it has told it, so it may be either of them;
+        the previous one has this server's key.
+        """
         before = [
             self.inputs[start : start + DIGEST_BYTES] for start in range(0, len(self.inputs), DIGEST_BYTES)
         ]
-        changed = tuple(server for server, known in enumerate(before) if known != inputs[server])
+        changed = {server for server, known in enumerate(before) if known != inputs[server]}
         if changed:
-            raise ComputationAborted.by("another input than in the first attempt", changed)
+            suspects = others[:1] if changed == {others[0]} else others
+            raise ComputationAborted.by("another input than in the first attempt", suspects)
         return replace(self, inputs=b"".join(inputs))
 
     @property

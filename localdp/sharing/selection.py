@@ -35,6 +35,7 @@ LARGEST_WEIGHT = 1 << 16
 SHIFTS: dict[SelectionRule, int] = {"largest": 1 << 29, "furthest": 1 << 30, "quantile": 1 << 30}
 _RANGE = 1 << 31
 _LIMB_BITS = 16
+_WEIGHTS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +65,17 @@ class Selection:
             return np.packbits(rows.astype(np.uint8)).tobytes()
         return rows.astype("<u4").tobytes()
 
-    def rows(self, length: int) -> NDArray[np.int64] | None:
-        """The rows of weights on so many entries, if there are any."""
+    def rows(self, length: int) -> NDArray[np.unsignedinteger] | None:
+        """The rows of weights on so many entries, if there are any; not in wider numbers than they come in."""
         if not self.weights:
             return None
         size = self.candidates * length
         if len(self.weights) == -(-size // 8):
-            numbers = np.unpackbits(np.frombuffer(self.weights, np.uint8), count=size).astype(np.int64)
+            numbers: NDArray[np.unsignedinteger] = np.unpackbits(
+                np.frombuffer(self.weights, np.uint8), count=size
+            )
         elif len(self.weights) == 4 * size:
-            numbers = np.frombuffer(self.weights, "<u4").astype(np.int64)
+            numbers = np.frombuffer(self.weights, "<u4")
         else:
             raise InvalidParameter("there is a weight of each entry for each candidate")
         if int(numbers.max()) > LARGEST_WEIGHT:
@@ -130,10 +133,14 @@ class Selection:
         return [(share - offset) % p for share, offset in zip(shares, offsets, strict=True)]
 
 
-def _weighted(field: PrimeField, rows: NDArray[np.int64], sums: Sequence[int]) -> list[int]:
-    """Rows times sums: limb by limb, so that whole columns are added up in machine words."""
+def _weighted(field: PrimeField, rows: NDArray[np.unsignedinteger], sums: Sequence[int]) -> list[int]:
+    """Rows times sums: limb by limb, so that whole columns are added up in machine words; some rows at a time."""
     limbs = np.frombuffer(field.pack(list(sums)), "<u2").reshape(len(sums), -1).astype(np.int64)
-    parts = (rows @ limbs).tolist()
+    many = max(1, _WEIGHTS_AT_ONCE // len(sums))
+    starts = range(0, len(rows), many)
+    parts = [
+        part for start in starts for part in (rows[start : start + many].astype(np.int64) @ limbs).tolist()
+    ]
     return [
         sum(part << _LIMB_BITS * place for place, part in enumerate(row)) % field.modulus for row in parts
     ]

@@ -54,7 +54,7 @@ def share_server_run(
     secrets: SecretsOption = None,
     peer: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=HOST:PORT of another share server that it may lead; several are allowed."),
+        typer.Option(help="NAME=HOST:PORT of another share server; several are allowed."),
     ] = None,
     collector: Annotated[
         list[str] | None,

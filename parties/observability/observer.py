@@ -74,7 +74,7 @@ class Observer:
         )
         self.named = Metric(
             "localdp_servers_named_total",
-            "Agreements in which another share server stood in the way of reports, by its name.",
+            "Agreements and releases in which another share server stood in the way, or is one of two that may have.",
             "counter",
             ("server",),
         )

@@ -17,7 +17,13 @@ import grpc
 from localdp.cohorts import Cohort
 from localdp.computing.dialogue import Traffic
 from localdp.domains import Schema
-from localdp.errors import DeadlineMissed, InvalidParameter, MalformedReport, ShareMismatch
+from localdp.errors import (
+    ComputationAborted,
+    DeadlineMissed,
+    InvalidParameter,
+    MalformedReport,
+    ShareMismatch,
+)
 from localdp.sharing.binding import KEY_BYTES, MOST_SECONDS, Binding
 from localdp.sharing.blame import answer_of
 from localdp.sharing.collection import Collection, Contributor
@@ -30,10 +36,12 @@ from parties.coordinator import CALL_SECONDS, Channels, Peer, RemoteParties
 from parties.identity import Identity
 from parties.repeating import Begun, Patience, Response, Stub, UnaryCall, answers
 from parties.shares.messages import holding_from_wire, release_from_wire
+from parties.status import error_of
 from parties.wire.v1 import share_server_pb2 as pb
 from parties.wire.v1 import share_server_pb2_grpc
 
 LONGEST_SECONDS = 3600
+SAID_SECONDS = 5.0  # that a server has to say why it stopped, once another one has
 FOLLOWED_SECONDS = 1.0  # between two questions after how far servers are that compute together
 BLOCKS_PER_CALL = 64  # megabytes that a party uploads to a server before it answers
 
@@ -184,11 +192,35 @@ class RemoteShareServers:
         request = pb.ReleaseRequest(
             collection=collection.digest, accepted=accepted, signatures=signed, addresses=addresses
         )
+        begun = dict[Stub, Begun]()
+
+        def call(stub: Stub, left: float) -> Begun:
+            begun[stub] = stub.Release.future(request, timeout=left)
+            return begun[stub]
+
         with self._followed(collection):
-            told = self._of_each(lambda stub, left: stub.Release.future(request, timeout=left))
+            try:
+                told = self._of_each(call)
+            except (ComputationAborted, MalformedReport):
+                if not collection.plan.is_joint:
+                    raise
+                # One of the servers lies, and it may be the one that was heard.
+                raise self._said_by_all([begun[stub] for stub in self._stubs]) from None
         if collection.plan.is_joint:
             self.traffic.add(max(one.rounds for one in told), [one.octets for one in told])
         return [_released(name, collection, one) for name, one in zip(self.servers, told, strict=True)]
+
+    def _said_by_all(self, calls: Sequence[Begun]) -> ComputationAborted:
+        """What every server has to say about a computation that stopped."""
+        said = list[str]()
+        for name, call in zip(self.servers, calls, strict=True):
+            try:
+                call.result(timeout=SAID_SECONDS)
+            except grpc.RpcError as failure:
+                said.append(str(error_of(failure, f"share server {name}")))
+            except grpc.FutureTimeoutError:
+                call.cancel()
+        return ComputationAborted("; ".join(said))
 
     @contextmanager
     def _followed(self, collection: Collection) -> Iterator[None]:

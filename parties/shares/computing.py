@@ -42,6 +42,11 @@ _Result = TypeVar("_Result")
 class Link(Protocol):
     """A stream to another server."""
 
+    @property
+    def name(self) -> str:
+        """Whom it leads to."""
+        ...
+
     async def send(self, number: int, payload: bytes) -> None:
         """What this server says in a round."""
         ...
@@ -64,13 +69,16 @@ class Calling:
 
     def __init__(self, name: str, channel: grpc.aio.Channel, collection: bytes, server: int) -> None:
         """`server`: the number of the one that calls."""
-        self._name = f"share server {name}"
+        self.name = f"share server {name}"
         self._opening: pb.ComputeRequest | None = pb.ComputeRequest(collection=collection, server=server)
         stub: Stub = share_server_pb2_grpc.ShareServerServiceStub(channel)
         self._call = stub.Compute()
 
     async def send(self, number: int, payload: bytes) -> None:
-        with suppress(asyncio.InvalidStateError):  # the stream is over: reading says why
+        with (
+            suppress(asyncio.InvalidStateError),
+            self._saying(),
+        ):  # of a stream that is over, reading says why
             for part, more in _parts(payload):
                 message = pb.ComputeRequest(round=number, payload=part, more=more)
                 if self._opening is not None:  # who calls, and about what, stands in the first message
@@ -80,13 +88,13 @@ class Calling:
 
     async def receive(self, number: int, size: int) -> bytes:
         with self._saying():
-            return await _received(self._name, number, size, self._read)
+            return await _received(self.name, number, size, self._read)
 
     async def finish(self) -> None:
         with self._saying():
             await self._call.done_writing()
             if await self._read() is not None:
-                raise MalformedReport(f"{self._name} says more than there is to say")
+                raise MalformedReport(f"{self.name} says more than there is to say")
 
     async def _read(self) -> pb.ComputeResponse | None:
         message = await self._call.read()
@@ -97,7 +105,7 @@ class Calling:
         try:
             yield
         except grpc.RpcError as failure:
-            raise error_of(failure, self._name) from None
+            raise error_of(failure, self.name) from None
 
     def close(self) -> None:
         self._call.cancel()
@@ -107,7 +115,7 @@ class Called:
     """The stream of a server that called this one."""
 
     def __init__(self, name: str, requests: AsyncIterator[pb.ComputeRequest]) -> None:
-        self._name, self._requests = f"share server {name}", requests
+        self.name, self._requests = f"share server {name}", requests
         self._said = asyncio.Queue[pb.ComputeResponse | None]()
 
     async def send(self, number: int, payload: bytes) -> None:
@@ -115,7 +123,7 @@ class Called:
             self._said.put_nowait(pb.ComputeResponse(round=number, payload=part, more=more))
 
     async def receive(self, number: int, size: int) -> bytes:
-        return await _received(self._name, number, size, lambda: anext(self._requests, None))
+        return await _received(self.name, number, size, lambda: anext(self._requests, None))
 
     async def finish(self) -> None:
         self.close()
@@ -132,8 +140,8 @@ class Called:
 class Awaited:
     """The stream of a server that is to call this one: what it is told waits until it is there."""
 
-    def __init__(self, meeting: Coroutine[object, None, Called]) -> None:
-        self._meeting = asyncio.create_task(meeting)
+    def __init__(self, name: str, meeting: Coroutine[object, None, Called]) -> None:
+        self.name, self._meeting = f"share server {name}", asyncio.create_task(meeting)
 
     async def send(self, number: int, payload: bytes) -> None:
         await (await self._meeting).send(number, payload)
@@ -250,7 +258,8 @@ async def computed(
 ) -> Computed[_Result]:
     """Drive one server's part to its end, beside its two neighbours; whoever asked then leaves them (`left`).
 
-    `begun` hears the number of each round, from 1 on.
+    `begun` hears the number of each round, from 1 on.  If this is given up while the worker takes a step, that is waited
+    for: no other attempt begins beside it.
     """
     number, octets, told = 0, 0, None
     try:
@@ -259,14 +268,12 @@ async def computed(
             told = await _round(number, said, previous, following)
             number, octets = number + 1, octets + len(said.to_previous) + len(said.to_next)
         return Computed(said.result, number, octets)
-    except BaseException as stopped:
+    except BaseException:
         previous.close()
         following.close()
-        if isinstance(stopped, TimeoutError):
-            raise DeadlineMissed("another share server did not go on with joint noise in time") from None
+        with suppress(RuntimeError):  # the worker is gone: nothing goes on
+            await work(dialogue.close)
         raise
-    finally:
-        dialogue.close()
 
 
 async def left(previous: Link, following: Link) -> None:
@@ -286,21 +293,33 @@ async def left(previous: Link, following: Link) -> None:
 
 async def _round(number: int, said: Exchange, previous: Link, following: Link) -> Received:
     """Say and hear what there is, at the same time: or each side might wait for the other to read."""
-    async with asyncio.timeout(ROUND_SECONDS):
-        before, after, *_ = await together(
-            _heard(previous, number, said.from_previous),
-            _heard(following, number, said.from_next),
-            _said(previous, number, said.to_previous),
-            _said(following, number, said.to_next),
-        )
+    before, after, *_ = await together(
+        _heard(previous, number, said.from_previous),
+        _heard(following, number, said.from_next),
+        _said(previous, number, said.to_previous),
+        _said(following, number, said.to_next),
+    )
     return Received(before, after)
 
 
 async def _heard(link: Link, number: int, size: int) -> bytes:
-    return await link.receive(number, size) if size else b""
+    with _in_time(link.name):
+        async with asyncio.timeout(ROUND_SECONDS):
+            return await link.receive(number, size) if size else b""
 
 
 async def _said(link: Link, number: int, payload: bytes) -> bytes:
-    if payload:
-        await link.send(number, payload)
+    with _in_time(link.name):
+        async with asyncio.timeout(ROUND_SECONDS):
+            if payload:
+                await link.send(number, payload)
     return payload
+
+
+@contextmanager
+def _in_time(name: str) -> Iterator[None]:
+    """Whose time is over is named."""
+    try:
+        yield
+    except TimeoutError:
+        raise DeadlineMissed(f"{name} did not go on with joint noise in time") from None

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 
 import grpc
@@ -23,14 +23,15 @@ import grpc
 from localdp.computing.dialogue import others
 from localdp.computing.joint_release import joint_release
 from localdp.computing.keyed_streams import NONCE_BYTES
-from localdp.computing.proof import proof_code_for
-from localdp.errors import InvalidParameter, PolicyRefused
+from localdp.computing.proof import compiled_later
+from localdp.errors import ComputationAborted, InvalidParameter, MalformedReport, PolicyRefused
 from localdp.sharing.blame import Blame
 from localdp.sharing.collection import Collection
 from localdp.sharing.joint_terms import JointTerms
 from localdp.sharing.prio3.batch.kernels import kernel_for
 from localdp.sharing.share_server import ShareServer
 from localdp.sharing.storage import Published, Release
+from parties.observability.observer import Observer
 from parties.shares.computing import Awaited, Calling, Computed, Link, Meetings, computed, left
 from parties.shares.gathering import together
 from parties.shares.helper import RemoteHelper
@@ -45,9 +46,12 @@ Reach = Callable[[Sequence[str], Sequence[str]], list[tuple[str, grpc.aio.Channe
 class JointNoise:
     """One server's side of drawing noise with two others."""
 
-    def __init__(self, server: ShareServer, work: RunJob, reach: Reach) -> None:
+    def __init__(
+        self, server: ShareServer, work: RunJob, reach: Reach, warming: Warming, observer: Observer
+    ) -> None:
         """`work` runs what touches the server's state; `reach` makes channels to servers of these names and addresses."""
         self._server, self._work, self._reach = server, work, reach
+        self._warming, self._observer = warming, observer
         self._meetings = Meetings()
         self._drawing: dict[bytes, asyncio.Lock] = {}
         self._leaving = set[asyncio.Task[None]]()
@@ -63,14 +67,10 @@ class JointNoise:
             task.cancel()
         await asyncio.gather(*self._leaving, return_exceptions=True)
 
-    def prepare(self, collection: Collection, warming: Warming) -> None:
-        """Have what proofs need compiled, or loaded, while people upload."""
-
-        def load() -> None:
-            proof_code_for(kernel_for(collection.field))
-
+    def prepare(self, collection: Collection) -> None:
+        """Have what proofs need compiled, or loaded, while people upload; a release goes on without it meanwhile."""
         if collection.plan.is_joint:
-            warming.begin(load)
+            self._warming.begin(compiled_later(kernel_for(collection.field)))
 
     async def released(
         self, name: bytes, accepted: bytes, signed: Sequence[bytes], addresses: Sequence[str]
@@ -93,6 +93,7 @@ class JointNoise:
         if not self._server.in_progress(name) or not self._server.collection(name).plan.is_joint:
             return None
         terms = await self._work(lambda: self._server.joint_terms(name, accepted, signed))
+        await self._work(lambda: self.prepare(terms.collection))  # if this server was started again since
         channels = self._neighbours(terms, addresses)
         if terms.record.tag and await self._is_released(terms, channels):
             return Computed(terms.record.published)
@@ -112,12 +113,28 @@ class JointNoise:
         begun = partial(self._rounds.__setitem__, name)
         try:
             result = await computed(part, previous, following, self._work, begun)
+        except ComputationAborted as stopped:
+            named = stopped.among(terms.collection.servers)
+            self._noted(terms.collection, dict.fromkeys(named.suspects, named.check))
+            raise named from None
+        except MalformedReport as wrong:
+            said = {number: str(wrong) for number in others(terms.server) if _says(terms, number, wrong)}
+            self._noted(terms.collection, said)
+            raise
         finally:
             self._rounds.pop(name, None)
         leaving = asyncio.create_task(left(previous, following))
         self._leaving.add(leaving)
         leaving.add_done_callback(self._leaving.discard)
         return result
+
+    def _noted(self, collection: Collection, against: Mapping[int, str]) -> None:
+        """Have in log and metrics whom this server suspects: one, or two of whom one has lied."""
+        why = "joint noise: {}; it is dishonest or broken" + (
+            ", or another one is" if len(against) > 1 else ""
+        )
+        told = {collection.servers[number]: why.format(check) for number, check in against.items()}
+        self._observer.names(collection.digest, told)
 
     def _neighbours(
         self, terms: JointTerms, addresses: Sequence[str]
@@ -134,7 +151,7 @@ class JointNoise:
     def _linked(self, terms: JointTerms, number: int, channel: tuple[str, grpc.aio.Channel]) -> Link:
         name, digest = channel[0], terms.collection.digest
         if number < terms.server:
-            return Awaited(self._meetings.met(digest, number, name))
+            return Awaited(name, self._meetings.met(digest, number, name))
         return Calling(*channel, digest, terms.server)
 
     async def _is_released(
@@ -165,3 +182,8 @@ class JointNoise:
         meeting = self._meetings.answered(name, number, collection.servers[number], all_of_them())
         async for response in meeting:
             yield response
+
+
+def _says(terms: JointTerms, number: int, wrong: MalformedReport) -> bool:
+    """Whether it was this server that said something else than it should."""
+    return str(wrong).startswith(f"share server {terms.collection.servers[number]} says")

@@ -83,8 +83,8 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shares")
         self._intake = Intake(server, self._work)
         self._verifying = Verifying(server, self._work, workers)
-        self._joint = JointNoise(server, self._work, self._reach)
         self._warming = Warming(server.name, told)
+        self._joint = JointNoise(server, self._work, self._reach, self._warming, self._observer)
         self._waiting = 0  # bytes of uploads that are not on their way to the disk yet
 
     def register(self, server: Registry) -> None:
@@ -135,7 +135,7 @@ class ShareService(share_server_pb2_grpc.ShareServerServiceServicer):
             self._warming.begin(
                 await self._work(lambda: sharing_of(collection).prepare(self._warming.tell))
             )
-            self._joint.prepare(collection, self._warming)
+            await self._work(lambda: self._joint.prepare(collection))
             return pb.OpenCollectionResponse(digest=collection.digest, sealed=sealed)
 
     @answering

@@ -107,6 +107,28 @@ def test_one_honest_server_that_was_put_back_is_held_to_it_by_the_other(forgetfu
     assert asker.asks([-BELOW * (place == first) for place in range(CANDIDATES)]) is None
 
 
+@pytest.mark.parametrize("liar", range(SERVERS))
+def test_a_server_that_was_told_another_key_by_the_liar_is_not_accused_alone(liar: int) -> None:
+    """It had nothing on record yet, where the other honest one had; what it enters is hidden with that key."""
+    fooled = (liar - 1) % SERVERS
+    three = Three(selection()).ready()
+
+    def withheld(number: int, sender: int, receiver: int, octets: bytes) -> bytes:
+        return b"" if (number, sender, receiver) == (1, liar, fooled) else octets
+
+    def another_key(number: int, sender: int, receiver: int, octets: bytes) -> bytes:
+        if (number, sender, receiver) != (0, liar, fooled):
+            return octets
+        return octets[:-1] + bytes([octets[-1] ^ 1])
+
+    for life, carry in enumerate((withheld, another_key)):
+        ends = outcomes([shielded(part) for part in three.again().parts(life)], carry)
+        for server in {0, 1, 2} - {liar}:
+            stopped = ends[server]
+            assert isinstance(stopped, ComputationAborted) and liar in stopped.suspects
+    assert any("another input" in end.check for end in ends if isinstance(end, ComputationAborted))
+
+
 def test_the_twin_that_keeps_no_record_of_inputs_is_seen_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(JointRecord, "entered", lambda record, inputs: record)
+    monkeypatch.setattr(JointRecord, "entered", lambda record, inputs, others: record)
     assert sorted(learned(Three(selection()).ready(), 0)) == list(range(CANDIDATES))

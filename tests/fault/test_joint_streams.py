@@ -7,16 +7,19 @@ tests/unit/computing/test_joint_release.py, and whole releases by processes in t
 from __future__ import annotations
 
 import asyncio
+import inspect
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import grpc
 import pytest
 
 from localdp.computing.dialogue import Dialogue, Exchange, Received
 from localdp.errors import DeadlineMissed, MalformedReport, Unreachable
 from parties.serving import CHUNK_BYTES
 from parties.shares import computing
-from parties.shares.computing import Awaited, Called, Computed, Link, Meetings, computed, left
+from parties.shares.computing import Awaited, Called, Calling, Computed, Link, Meetings, computed, left
 from parties.wire.v1 import share_server_pb2 as pb
 
 LARGE = 3 * CHUNK_BYTES + 5
@@ -25,6 +28,8 @@ NAME = bytes(32)
 
 class Facing:
     """A link whose other side is in the same process: what one sends the other receives, as messages."""
+
+    name = "share server other"
 
     def __init__(self) -> None:
         self.inbox = asyncio.Queue[pb.ComputeRequest | None]()
@@ -118,6 +123,54 @@ def test_when_one_stops_the_others_hear_of_it_at_once() -> None:
         asyncio.run(asyncio.wait_for(together(parts), 5))
 
 
+def test_who_gives_up_while_a_step_is_taken_hears_nothing_else_and_the_part_is_closed_after_it() -> None:
+    """A caller that hangs up, while the worker computes or compiles."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slow() -> Dialogue[bytes]:
+        begun.set()
+        assert may_end.wait(5)
+        yield Exchange()
+        return b""
+
+    async def run() -> bool:
+        part, loop = slow(), asyncio.get_running_loop()
+        with ThreadPoolExecutor(1) as pool:
+            task = asyncio.create_task(
+                computed(part, *facing(), lambda job: loop.run_in_executor(pool, job))
+            )
+            assert await asyncio.to_thread(begun.wait, 5)
+            task.cancel()
+            loop.call_later(0.05, may_end.set)
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert may_end.is_set()  # nothing else was begun beside it
+        return inspect.getgeneratorstate(part) == inspect.GEN_CLOSED
+
+    assert asyncio.run(run())
+
+
+class Gone:
+    """A call to a server that is not there: what is written to it fails."""
+
+    async def write(self, message: pb.ComputeRequest) -> None:
+        raise grpc.aio.AioRpcError(grpc.StatusCode.UNAVAILABLE, grpc.aio.Metadata(), grpc.aio.Metadata())
+
+
+def test_a_server_that_is_away_when_it_is_told_something_is_away_and_may_be_back() -> None:
+    """Its process died, or the channel is still that to the one before: whoever asked asks again."""
+
+    async def run() -> None:
+        async with grpc.aio.insecure_channel("127.0.0.1:1") as channel:
+            link = Calling("server-1", channel, NAME, 0)
+            link.close()
+            link._call = Gone()
+            with pytest.raises(Unreachable, match="share server server-1 cannot be reached"):
+                await link.send(0, b"four")
+
+    asyncio.run(run())
+
+
 def test_a_server_that_says_nothing_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(computing, "ROUND_SECONDS", 0.05)
 
@@ -125,7 +178,7 @@ def test_a_server_that_says_nothing_is_waited_for_only_so_long(monkeypatch: pyte
         yield Exchange(from_next=1)  # which never comes
         return b""
 
-    with pytest.raises(DeadlineMissed):
+    with pytest.raises(DeadlineMissed, match="share server other did not go on"):
         asyncio.run(together([talk(0, 1, 4), silent(), talk(2, 1, 4)]))
 
 
@@ -203,7 +256,7 @@ def test_neither_waits_forever(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_is_awaited_is_told_what_was_said_before_it_came() -> None:
     async def run() -> tuple[list[pb.ComputeResponse], bytes]:
         meetings = Meetings()
-        link = Awaited(meetings.met(NAME, 0, "server-0"))
+        link = Awaited("server-0", meetings.met(NAME, 0, "server-0"))
         saying, hearing = (
             asyncio.create_task(link.send(0, b"word")),
             asyncio.create_task(link.receive(0, 4)),
@@ -225,7 +278,7 @@ def test_who_is_awaited_is_told_what_was_said_before_it_came() -> None:
 
 def test_who_is_awaited_no_more_is_not_waited_for() -> None:
     async def run() -> int:
-        link = Awaited(Meetings().met(NAME, 0, "server-0"))
+        link = Awaited("server-0", Meetings().met(NAME, 0, "server-0"))
         await asyncio.sleep(0)
         link.close()
         await asyncio.sleep(0)

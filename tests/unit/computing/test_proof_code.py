@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from localdp.computing import compiled_proof, proof
 from localdp.computing.compiled_proof import CompiledProofCode
-from localdp.computing.proof import proof_code_for
+from localdp.computing.proof import compiled_later, proof_code_for
 from localdp.computing.proof_code import NumpyProofCode, ProofCode
 from localdp.sharing.prio3.batch.engine import WITHOUT_NUMBA
 from localdp.sharing.prio3.batch.field128 import NumpyField128
@@ -103,6 +104,35 @@ def test_nothing_is_nothing(code: ProofCode) -> None:
     none = nothing, nothing, nothing
     assert not code.rotations(none, none).any()
     assert code.signs(none, 5, transformed=True).shape == (code.kernel.limbs, 0)
+
+
+def test_what_another_thread_compiles_is_done_without_until_it_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server's first release on a machine: the compiler may be busy for longer than others wait."""
+    monkeypatch.setattr(proof, "_ready", set())
+    monkeypatch.setattr(proof, "_under_way", set())
+    work = compiled_later(FIELD64_KERNEL)
+    assert work is not None and compiled_later(FIELD64_KERNEL) is None  # one thread is enough
+    assert isinstance(proof_code_for(FIELD64_KERNEL), NumpyProofCode)
+    assert isinstance(proof_code_for(KERNELS[1]), CompiledProofCode)
+    work()
+    assert isinstance(proof_code_for(FIELD64_KERNEL), CompiledProofCode)
+    assert compiled_later(FIELD64_KERNEL) is compiled_later(KERNELS[1]) is None
+
+
+def test_what_cannot_be_compiled_is_done_without_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(limbs: int) -> None:
+        raise RuntimeError(limbs)
+
+    monkeypatch.setattr(proof, "_ready", set())
+    monkeypatch.setattr(proof, "_under_way", set())
+    monkeypatch.setattr(compiled_proof, "compiled_steps", fails)
+    work = compiled_later(FIELD64_KERNEL)
+    assert work is not None
+    with pytest.raises(RuntimeError):
+        work()
+    assert isinstance(proof_code_for(FIELD64_KERNEL), NumpyProofCode)
 
 
 def test_compiled_code_is_taken_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
