@@ -100,7 +100,7 @@ class Descent:
     def descended(
         self, oracle: StatisticalQueryOracle, rounds: int, condition: Floats | None = None
     ) -> Floats:
-        """The weights after so many rounds, on average over the last of them; with a `condition`, if there is one already."""
+        """The weights after so many rounds, on average over the last of them; with a `condition` if one is known."""
         if condition is not None:
             return self._stepped(oracle, rounds, _FULL_STEP * condition)
         if rounds > _LEAST_CONDITIONED and self.is_conditioned(oracle):

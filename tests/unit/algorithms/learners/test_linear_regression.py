@@ -105,7 +105,9 @@ def test_where_noise_is_small_a_line_without_residuals_is_learned_in_stages(
     learner = LinearRegression().fit(oracle_about(records, "curator", "stages"))
     score = learner.score(matrix_of(records), records.column("target"))
     assert learner.rounds_ == CONDITIONED == learner.cost_.rounds
-    assert (score > 0.995) == (stages == 3)  # a single stage, the twin, is lost in the shifts of its steps: 0.98
+    assert (score > 0.995) == (
+        stages == 3
+    )  # a single stage, the twin, is lost in the shifts of its steps: 0.98
 
 
 def test_what_cannot_be_learned_is_refused() -> None:
