@@ -145,7 +145,8 @@ def test_the_middle_one_of_three_seeds_is_near_the_figure(learned: Result, kind:
 
 @pytest.mark.parametrize(("learned", "kind", "least"), [CURATED[1], CURATED[3]])
 def test_a_curator_is_within_a_point_of_no_privacy(learned: Result, kind: str, least: float) -> None:
-    assert learned(kind, 0, "curator") >= least - 0.003  # one seed
+    # One fit is spread by 0.0025: the middle one of three is looked at.
+    assert np.median([learned(kind, seed, "curator") for seed in range(3)]) >= least - 0.003
 
 
 def test_clusters_in_ten_dimensions_cost_little_more_than_the_best() -> None:
