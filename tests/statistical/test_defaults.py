@@ -5,8 +5,9 @@ rotation; bounds are 5 on either side.  Labels are the side of a random plane; t
 0.909 without privacy, within bounds of 1 on either side.  Four clusters are at corners of a cube of side 1, moved by up to
 0.1, or anywhere in a cube of side 2, with a spread of 0.15.  Every fit keeps an account of what people spend.
 
-By day the middle one of three seeds of each, against a floor that is 0.04 lower; at night the mean of 20 seeds against the
-figure itself.  Twins that must be caught: a scale that is left at the bounds, and a spend that is larger than epsilon.
+Data and coins follow from the seed, so every run is the same.  By day the middle one of three seeds of each, against a
+floor that is 0.04 lower; at night the mean of 20 seeds against the figure itself.  Twins that must be caught: a scale that
+is left at the bounds, and a spend that is larger than epsilon.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from localdp.algorithms.learners.k_means import KMeans
 from localdp.algorithms.learners.linear_regression import LinearRegression
 from localdp.algorithms.learners.logistic import LogisticRegression
 from localdp.algorithms.learners.pca import PCA
-from localdp.algorithms.quick_start import oracle_of_records
 from localdp.domains import BitDomain, RealDomain, Records, Schema
 from localdp.errors import BudgetExhausted
 from localdp.oracles.models import ModelName
 from localdp.randomness.source import Floats
+from tests.support.seeded import seeded_oracle
 
 PEOPLE, DIMENSION, SEEDS = 100_000, 10, 20
 BY_DAY = 0.04  # that the middle one of three seeds may be below the mean of many
@@ -59,9 +60,9 @@ def people(kind: str, seed: int, *, number: bool) -> tuple[Records, Floats, np.n
     return Records.from_columns(schema, {**columns, "target": labels}), table, labels
 
 
-def fitted(learner: Fitted, records: Records, model: ModelName, epsilon: float = ONE) -> Fitted:
+def fitted(learner: Fitted, records: Records, model: ModelName, seed: int, epsilon: float = ONE) -> Fitted:
     """A fit, with an account: everybody has spent 1 over all rounds, scale included, and has nothing left."""
-    oracle = oracle_of_records(records, epsilon, model)
+    oracle = seeded_oracle(records, epsilon, model, seed)
     learner.fit(oracle)
     assert oracle.cost.epsilon_promised == learner.cost_.epsilon_promised <= Epsilon.requested(ONE)
     with pytest.raises(BudgetExhausted):
@@ -71,17 +72,17 @@ def fitted(learner: Fitted, records: Records, model: ModelName, epsilon: float =
 
 def logistic(kind: str, seed: int, model: ModelName = "local") -> float:
     records, table, labels = people(kind, seed, number=False)
-    return fitted(LogisticRegression(), records, model).score(table, labels)
+    return fitted(LogisticRegression(), records, model, seed).score(table, labels)
 
 
 def halfspace(kind: str, seed: int, model: ModelName = "local") -> float:
     records, table, labels = people(kind, seed, number=False)
-    return fitted(HalfspaceLearner(), records, model).score(table, labels)
+    return fitted(HalfspaceLearner(), records, model, seed).score(table, labels)
 
 
 def linear(kind: str, seed: int, model: ModelName = "local") -> float:
     records, table, labels = people(kind, seed, number=True)
-    return fitted(LinearRegression(), records, model).score(table, labels)
+    return fitted(LinearRegression(), records, model, seed).score(table, labels)
 
 
 def component(kind: str, seed: int, model: ModelName = "local") -> float:
@@ -92,7 +93,7 @@ def component(kind: str, seed: int, model: ModelName = "local") -> float:
     table = np.clip(draws.normal(size=(PEOPLE, DIMENSION)) * spreads @ turned.T, -3, 3)
     schema = Schema({name: RealDomain(-3.0, 3.0) for name in NAMES})
     records = Records.from_columns(schema, {name: table[:, place] for place, name in enumerate(NAMES)})
-    learner = fitted(PCA(1), records, model)
+    learner = fitted(PCA(1), records, model, seed)
     return float(learner.components_[0] @ turned[:, 0]) ** 2
 
 
@@ -108,7 +109,7 @@ def clusters(kind: str, seed: int, model: ModelName = "local") -> float:
     table = np.clip(table, -1, 1)
     schema = Schema({name: RealDomain(-1.0, 1.0) for name in NAMES})
     records = Records.from_columns(schema, {name: table[:, place] for place, name in enumerate(NAMES)})
-    cost = -fitted(KMeans(4), records, model).score(table)
+    cost = -fitted(KMeans(4), records, model, seed).score(table)
     return cost / float(squared_distances(table, centres).min(axis=1).mean())
 
 
@@ -144,7 +145,8 @@ def test_the_middle_one_of_three_seeds_is_near_the_figure(learned: Result, kind:
 
 @pytest.mark.parametrize(("learned", "kind", "least"), [CURATED[1], CURATED[3]])
 def test_a_curator_is_within_a_point_of_no_privacy(learned: Result, kind: str, least: float) -> None:
-    assert learned(kind, 0, "curator") >= least - 0.003  # one seed
+    # One fit is spread by 0.0025: the middle one of three is looked at.
+    assert np.median([learned(kind, seed, "curator") for seed in range(3)]) >= least - 0.003
 
 
 def test_clusters_in_ten_dimensions_cost_little_more_than_the_best() -> None:
@@ -171,13 +173,13 @@ def test_a_shared_curator_is_within_a_point_as_well(
 def test_a_scale_left_at_the_bounds_is_caught() -> None:
     records, table, labels = people("isotropic", 0, number=False)
     bounded = LogisticRegression(rounds=1)  # as it was: moments, in units of the bounds
-    assert bounded.fit(oracle_of_records(records, ONE, "local")).score(table, labels) < 0.95 - BY_DAY
+    assert bounded.fit(seeded_oracle(records, ONE, "local")).score(table, labels) < 0.95 - BY_DAY
 
 
 def test_the_account_catches_who_spends_twice_as_much() -> None:
     records, _, _ = people("isotropic", 0, number=False)
     with pytest.raises(AssertionError):
-        fitted(HalfspaceLearner(rounds=1), records, "local", 2 * ONE)
+        fitted(HalfspaceLearner(rounds=1), records, "local", 0, 2 * ONE)
 
 
 @pytest.mark.nightly

@@ -18,10 +18,10 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.learners.conjunction import ConjunctionLearner
 from localdp.algorithms.learners.decision_tree import DecisionTree
-from localdp.algorithms.quick_start import oracle_of_records
 from localdp.errors import BudgetExhausted, SignalTooWeak
 from tests.support.bit_tables import Bits, bit_records, curator_oracle, flipped, local_oracle, random_rows
 from tests.support.people import ONE
+from tests.support.seeded import seeded_oracle
 
 PEOPLE, FEATURES, SEEDS, RUNS = 100_000, 10, 20, 100
 FRESH = 1 << 40  # added to a seed, for people not learned from
@@ -93,7 +93,7 @@ def test_nobody_spends_more_than_epsilon_over_all_rounds(
 ) -> None:
     """Ledgers have room for epsilon, once: whoever was asked twice would have been refused, and broken the fit."""
     rows = random_rows(PEOPLE, FEATURES, 1)
-    oracle = oracle_of_records(bit_records(rows, rows[:, 0] & rows[:, 1]), 1.0, "local")
+    oracle = seeded_oracle(bit_records(rows, rows[:, 0] & rows[:, 1]), 1.0, "local")
     learner.fit(oracle)
     assert learner.cost_.rounds > 1
     assert oracle.cost.epsilon_promised == learner.cost_.epsilon_promised == Epsilon.requested(1)

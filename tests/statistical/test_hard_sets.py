@@ -3,7 +3,7 @@
 Local model, n = 1e5, d = 10, epsilon = 1, nothing set.  The sets are not those of the learners' tables: features with heavy
 tails, of one sign, away from 0, copies and constants, bounds a hundred times too wide, mixtures; classes of a tenth and of
 a hundredth, with noise.  By day one seed of a few; at night 20 of all, against the better of both, less a standard error.
-The fixed seeds of by-day tests choose the people, and not the coins of the reports.
+A seed fixes people and coins, so every run is the same.
 A twin that must be caught: a halfspace through 0.
 """
 
@@ -16,12 +16,12 @@ import pytest
 
 from localdp.algorithms.learners.halfspace import HalfspaceLearner
 from localdp.algorithms.learners.logistic import LogisticRegression
-from localdp.algorithms.quick_start import oracle_of_records
 from localdp.domains import BitDomain, RealDomain, Records, Schema
 from localdp.errors import SignalTooWeak
 from localdp.experiments.ldp_sgd import SgdLogistic
 from localdp.oracles.models import ModelName
 from localdp.randomness.source import Floats
+from tests.support.seeded import seeded_oracle
 
 PEOPLE, DIMENSION, SEEDS = 100_000, 10, 20
 NAMES = tuple(f"x{place}" for place in range(DIMENSION))
@@ -83,7 +83,7 @@ def reached(
 ) -> float | None:
     records, rows, labels = people(*case, seed)
     try:
-        return made().fit(oracle_of_records(records, 1.0, model)).score(rows, labels)
+        return made().fit(seeded_oracle(records, 1.0, model, seed)).score(rows, labels)
     except SignalTooWeak:
         return None
 

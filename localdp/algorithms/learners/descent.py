@@ -97,10 +97,14 @@ class Descent:
         """Of one step."""
         return oracle.plan([self.query(np.zeros(len(self.entries)))])
 
-    def descended(self, oracle: StatisticalQueryOracle, rounds: int) -> Floats:
-        """The weights after so many rounds, on average over the last of them."""
+    def descended(
+        self, oracle: StatisticalQueryOracle, rounds: int, condition: Floats | None = None
+    ) -> Floats:
+        """The weights after so many rounds, on average over the last of them; with a `condition` if one is known."""
+        if condition is not None:
+            return self._stepped(oracle, rounds, _FULL_STEP * condition)
         if rounds > _LEAST_CONDITIONED and self.is_conditioned(oracle):
-            return self._stepped(oracle, rounds - 1, _FULL_STEP * self._condition(oracle))
+            return self._stepped(oracle, rounds - 1, _FULL_STEP * self.condition(oracle))
         noise = self.plan(oracle).vector_error
         size = min(self.smallest * max(_NOISE / max(noise, 1e-9), 1.0), _LARGEST)
         return self._stepped(oracle, rounds, size * np.eye(len(self.entries)))
@@ -120,7 +124,7 @@ class Descent:
         """Of the largest eigenvalue."""
         return wigner(plan.rows[0].standard_error, len(self.entries))
 
-    def _condition(self, oracle: StatisticalQueryOracle) -> Floats:
+    def condition(self, oracle: StatisticalQueryOracle) -> Floats:
         """The inverse of the second moments of directions, with small eigenvalues raised."""
         error, size = self._error_of_moments(oracle.plan([self.moments_query])), len(self.entries)
         answer = oracle.answer_vectors([self.moments_query])[0]
@@ -144,7 +148,7 @@ class Descent:
         """E[t u] of a target at -1 and 1, and the inverse of the second moments of directions; one round is for these."""
         query = f"signed({self.target} >= 0, {called('sphere', self.entries)})"
         means = [oracle.answer_vectors([query])[0].values for _ in range(rounds - 1)]
-        return np.mean(means, axis=0), self._condition(oracle)
+        return np.mean(means, axis=0), self.condition(oracle)
 
     def sharpened(
         self, oracle: StatisticalQueryOracle, start: Floats, mean: Floats, condition: Floats, rounds: int

@@ -139,6 +139,11 @@ def learned_target(oracle: StatisticalQueryOracle, target: Scaling, rounds: int)
     return middle.stretched(float(learned_sizes(oracle, middle, np.ones((1, 1)), rounds)[0]))
 
 
+def learned_spread(oracle: StatisticalQueryOracle, form: str) -> float:
+    """About the root of the mean square of a number around 0, from one round."""
+    return median_of(oracle.answer_vectors([sizes_query(form)])[0].values) / _NORMAL_MEDIAN
+
+
 def mean_residual(oracle: StatisticalQueryOracle, residual: str, rounds: int) -> float:
     """The mean of a residual of a target of spread 1, if it is more than noise explains, and else 0."""
     mean, error = _scalar_mean(oracle, residual, rounds, _LARGEST_RESIDUAL)

@@ -4,8 +4,9 @@ With noise, in any trust model: mean and spread of the target, and centre and sc
 part of the people (`learned_scale`), the linear form by one direction of each person (`descent`), and the constant is
 corrected by the mean of the residuals where that is more than noise explains.  Nothing has to be set.  Residuals count by
 their sign, which is best for those of a normal law; where the target is skewed, or noise is small, as in least squares up
-to a bound.  Weights that are no longer than noise alone are refused, and predictions are brought within the bounds of the
-target, so that people far out do no harm.
+to a bound; and where noise is small the form is learned in stages, each on what the last one left, in units of its spread.
+Weights that are no longer than noise alone are refused, and predictions are brought within the bounds of the target, so
+that people far out do no harm.
 
 Without noise, or with `rounds=1` where every collection is dear, one vector query: the second moments of (a u, b, g t),
 with u the features in public units, 1 the constant and t the target brought to [-1, 1]; a**2 + b**2 + g**2 = 1, so that
@@ -24,6 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +43,7 @@ from localdp.algorithms.learners.descent import (
 from localdp.algorithms.learners.halfspace import mean_projection
 from localdp.algorithms.learners.learned_scale import (
     learned,
+    learned_spread,
     learned_target,
     mean_residual,
     rounds_of_scale,
@@ -63,6 +66,7 @@ _OF_TARGET = 2  # percent of the rounds for the mean of the target, and as many 
 _LAST = 6  # percent of the rounds for the mean of the residuals
 _FEATURES, _CONSTANT, _TARGET = map(factor_of, (0.5, 0.1, 0.4))  # a, b and g
 _FULL, _SOMEWHAT = 2.0, 1.0  # spreads of the target within which residuals count as in least squares
+_STAGES, _LEAST_IN_STAGES = 3, 12  # of the steps, and so many of them
 _SKEWED = 0.1  # of the people more on one side of the mean than half of them
 _TYPICAL_SPREAD = 1 / 3  # of a target in [-1, 1]
 
@@ -187,7 +191,7 @@ class LinearRegression(Learner):
         smooth = self._smoothness(oracle, target, labels)
         scaling = learned(oracle, self._scaling, scale, apart=True) if scale else self._scaling
         descent = Descent(scaling, target, shifts=smooth)
-        weights = descent.descended(oracle, steps)
+        weights = _descended(oracle, descent, steps)
         error = error_of_weights(self.plan_, steps)
         self._require_signal(float(np.linalg.norm(weights[:-1])), error, "a linear dependence")
         shift = mean_residual(oracle, f"{target} - ({descent.margin(weights)})", last)
@@ -236,6 +240,25 @@ class LinearRegression(Learner):
 
     def _scored(self, records: Records) -> float:
         return self.score(records, labels_of(records, self.target))
+
+
+def _descended(oracle: StatisticalQueryOracle, descent: Descent, steps: int) -> Floats:
+    """The weights after so many rounds; where noise is small, of the target, and then of what is left of it.
+
+    What is left has a spread of its own, so noise and the evenness of shifts count in units of that.
+    """
+    if descent.shifts != _FULL or steps < _LEAST_IN_STAGES:
+        return descent.descended(oracle, steps)
+    condition, target, unit = descent.condition(oracle), descent.target, 1.0
+    weights = np.zeros(len(descent.entries))
+    for stage in range(_STAGES):
+        if stage:
+            left = f"{target} - ({descent.margin(weights)})"
+            unit = learned_spread(oracle, left)
+            descent = replace(descent, target=f"{decimal(1 / unit)}*({left})")
+        rounds = (steps - _STAGES + stage) // _STAGES
+        weights = weights + unit * descent.descended(oracle, rounds, condition)
+    return weights
 
 
 def _error_of_products(plan: Plan) -> float:

@@ -16,11 +16,11 @@ from localdp.algorithms.learners.descent import (
     rounds_for,
 )
 from localdp.algorithms.learners.scaling import Scaling
-from localdp.algorithms.quick_start import oracle_of_records
 from localdp.domains import BitDomain, RealDomain, Records, Schema
 from localdp.oracles.adversarial import AdversarialOracle
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.recording import RecordingOracle
+from tests.support.seeded import seeded_oracle
 
 NAMES = ("x0", "x1", "x2")
 WEIGHTS = np.array([0.8, -0.6, 0.2])
@@ -68,8 +68,8 @@ def test_through_zero_there_is_no_constant() -> None:
 def test_people_are_divided_among_fewer_rounds_where_noise_is_large() -> None:
     made = records()
     descent = Descent(Scaling.around(NAMES, np.zeros(3), np.ones(3)), "2*y - 1")
-    assert rounds_for(oracle_of_records(made, 1.0, "curator"), descent) == ROUNDS[0]
-    assert rounds_for(oracle_of_records(made, 0.1, "local"), descent) == ROUNDS[-1]
+    assert rounds_for(seeded_oracle(made, 1.0, "curator"), descent) == ROUNDS[0]
+    assert rounds_for(seeded_oracle(made, 0.1, "local"), descent) == ROUNDS[-1]
 
 
 def test_where_second_moments_are_clear_they_are_asked_and_fewer_steps_do() -> None:
@@ -79,7 +79,7 @@ def test_where_second_moments_are_clear_they_are_asked_and_fewer_steps_do() -> N
         {**{name: records().column(name) for name in NAMES}, "x0": stretched, "y": stretched > 0},
     )
     descent = Descent(Scaling.around(NAMES, np.zeros(3), np.full(3, 1.7)), "2*y - 1", shifts=1.0)
-    curator = oracle_of_records(made, 8.0, "curator")
+    curator = seeded_oracle(made, 8.0, "curator")
     told = RecordingOracle(curator.in_rounds(rounds_for(curator, descent)))
     descent.descended(told, 20)
     assert [rounds[0].query[:7] for rounds in told.transcript.rounds][:2] == ["moments", "signed("]
@@ -96,7 +96,7 @@ def test_shifts_fill_the_interval_and_their_pairs_cancel() -> None:
 def test_noise_averages_out_and_a_bound_does_not() -> None:
     made = records()
     descent = Descent(Scaling.around(NAMES, np.zeros(3), np.ones(3)), "2*y - 1")
-    noisy = descent.plan(oracle_of_records(made, 1.0, "local"))
+    noisy = descent.plan(seeded_oracle(made, 1.0, "local"))
     assert error_after(noisy, 100) == pytest.approx(noisy.vector_error / 10)
     bounded = descent.plan(AdversarialOracle(made, 0.1))
     assert error_after(bounded, 100) == bounded.vector_error

@@ -14,11 +14,11 @@ from localdp.algorithms.learners.learned_scale import (
     rounds_of_scale,
 )
 from localdp.algorithms.learners.scaling import Scaling
-from localdp.algorithms.quick_start import oracle_of_records
 from localdp.domains import RealDomain, Records, Schema
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.models import ModelName
 from localdp.queries.vector_query import VectorQuery
+from tests.support.seeded import seeded_oracle
 
 FEATURES = 6
 
@@ -50,7 +50,7 @@ def test_on_exact_answers_people_are_around_zero_and_about_as_long_as_one(
 
 def test_in_the_local_model_a_tenth_of_the_people_is_enough() -> None:
     records = people(100_000, 10.0, 10.0)
-    view = oracle_of_records(records, 1.0, "local").in_rounds(100)
+    view = seeded_oracle(records, 1.0, "local").in_rounds(100)
     bounded = Scaling.each(records.schema, records.schema.names, None)
     units = in_units(records, learned(view, bounded, rounds_of_scale(100)))
     assert view.cost.rounds == rounds_of_scale(100)
@@ -66,7 +66,7 @@ def test_a_target_is_brought_to_spread_one() -> None:
 
 def test_a_mean_of_residuals_counts_only_where_noise_does_not_explain_it() -> None:
     records = people(20_000, 0.0, 0.5, features=1)
-    oracle = oracle_of_records(records, 1.0, "local")
+    oracle = seeded_oracle(records, 1.0, "local")
     assert mean_residual(oracle, "x0", 1) == 0
     assert mean_residual(ExactOracle(records), "x0 + 1", 1) == pytest.approx(1, abs=0.05)
 
@@ -104,7 +104,7 @@ def placed(table: np.ndarray, reach: float = 100.0) -> Records:
 def test_where_bounds_are_a_hundred_times_too_wide_noise_is_not_the_scale() -> None:
     table = np.random.default_rng(5).normal(size=(100_000, FEATURES))
     records = placed(table, 500.0)
-    view = oracle_of_records(records, 1.0, "local").in_rounds(100)
+    view = seeded_oracle(records, 1.0, "local").in_rounds(100)
     bounded = Scaling.each(records.schema, records.schema.names, None)
     units = in_units(records, learned(view, bounded, rounds_of_scale(100)))
     assert np.sqrt(np.square(units).sum(axis=1).mean()) > 0.3  # around a centre that is noise: 0.02
@@ -116,7 +116,7 @@ def test_features_of_different_sizes_are_told_apart_by_a_curator_alone() -> None
     bounded = Scaling.each(records.schema, records.schema.names, None)
     models: tuple[tuple[ModelName, bool], ...] = (("curator", True), ("local", False))
     for model, even in models:
-        view = oracle_of_records(records, 1.0, model).in_rounds(25)
+        view = seeded_oracle(records, 1.0, model).in_rounds(25)
         spreads = in_units(records, learned(view, bounded, 5, apart=True)).std(axis=0)
         assert (spreads.max() < 3 * spreads.min()) == even
 
@@ -126,6 +126,6 @@ def test_a_feature_that_is_the_same_for_all_keeps_its_unit() -> None:
     table[:, 0] = 0.7
     records = placed(table, 5.0)
     bounded = Scaling.each(records.schema, records.schema.names, None)
-    view = oracle_of_records(records, 1.0, "curator").in_rounds(25)
+    view = seeded_oracle(records, 1.0, "curator").in_rounds(25)
     found = learned(view, bounded, 5, apart=True)
     assert found.widths[0] < 10 * found.widths[1]

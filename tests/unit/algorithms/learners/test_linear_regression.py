@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression as Reference
 
-from localdp.algorithms.learners.descent import ROUNDS
+from localdp.algorithms.learners import linear_regression
+from localdp.algorithms.learners.descent import CONDITIONED, ROUNDS
 from localdp.algorithms.learners.linear_regression import LinearRegression
 from localdp.domains import RealDomain, Records, Schema
 from localdp.errors import InvalidParameter, SignalTooWeak
@@ -91,6 +92,22 @@ def test_with_noise_and_nothing_set_it_descends_and_asks_as_often_as_it_announce
     learner = LinearRegression().fit(counted)
     assert counted.counts.rounds == learner.rounds_ == counted.counts.rounds_announced[-1]
     assert learner.rounds_ in ROUNDS and learner.score(SPHERE, TARGET) > 0.85
+
+
+@pytest.mark.parametrize("stages", [1, 3])
+def test_where_noise_is_small_a_line_without_residuals_is_learned_in_stages(
+    stages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draws = np.random.default_rng(8)
+    features = draws.normal(size=(50_000, 4)) * [1.5, 1, 0.6, 0.4]
+    records = table_of(features, 5.0, features @ [0.05, -0.1, 0.2, 0.3])
+    monkeypatch.setattr(linear_regression, "_STAGES", stages)
+    learner = LinearRegression().fit(oracle_about(records, "curator", "stages"))
+    score = learner.score(matrix_of(records), records.column("target"))
+    assert learner.rounds_ == CONDITIONED == learner.cost_.rounds
+    assert (score > 0.995) == (
+        stages == 3
+    )  # a single stage, the twin, is lost in the shifts of its steps: 0.98
 
 
 def test_what_cannot_be_learned_is_refused() -> None:

@@ -18,10 +18,10 @@ from localdp.algorithms.learners.logistic_curve import (
     fitted_curve,
     threshold_of,
 )
-from localdp.algorithms.quick_start import oracle_of_records
 from localdp.domains import BitDomain, RealDomain, Records, Schema
 from localdp.oracles.exact import ExactOracle
 from localdp.queries.vector_query import VectorQuery
+from tests.support.seeded import seeded_oracle
 
 SCHEMA = Schema({"x": RealDomain(-3.0, 3.0), "y": BitDomain()})
 STANDARD = Bell(0.0, 1.0)
@@ -42,13 +42,13 @@ def test_without_noise_slope_and_shift_are_near_the_truth(slope: float, shift: f
 
 
 def test_a_threshold_that_noise_explains_is_the_own_one() -> None:
-    oracle = oracle_of_records(people(4000, 2.0, -0.2), 1.0, "local").in_rounds(2)
+    oracle = seeded_oracle(people(4000, 2.0, -0.2), 1.0, "local").in_rounds(2)
     found = fitted_curve(oracle, "x", "y", 2, own=0.25)
     assert -found.shift / found.slope == pytest.approx(0.25)
 
 
 def test_a_threshold_that_is_clear_is_found_though_the_own_one_is_far() -> None:
-    oracle = oracle_of_records(people(40_000, 4.0, -3.0), 1.0, "curator").in_rounds(2)
+    oracle = seeded_oracle(people(40_000, 4.0, -3.0), 1.0, "curator").in_rounds(2)
     found = fitted_curve(oracle, "x", "y", 2, own=-0.5)
     assert -found.shift / found.slope == pytest.approx(0.75, abs=0.1)
 
@@ -76,7 +76,7 @@ def test_classes_are_uneven_only_if_that_is_clear() -> None:
         Records.from_columns(SCHEMA, {"x": np.zeros(4000), "y": holds})
         for holds in (np.arange(4000) % 2 > 0, few)
     )
-    assert class_share(oracle_of_records(even, 1.0, "local"), "y", 1) == 0.5  # but for 3 in 1000
+    assert class_share(seeded_oracle(even, 1.0, "local"), "y", 1) == 0.5
     assert class_share(ExactOracle(rare), "y", 1) == 0.1
 
 
