@@ -332,6 +332,18 @@ def test_the_claim_has_the_delta_of_the_release_of_all_steps_at_once(
     assert float(whole.delta) == pytest.approx(float(stream.delta), rel=1e-5)
 
 
+@pytest.mark.parametrize(("model", "layout", "times"), [
+    ("shuffled", "steps", 1), ("shuffled", "tree", 3), ("flooded", "steps", 1), ("flooded", "tree", 1),
+])  # fmt: skip
+def test_a_delta_is_that_of_the_intervals_that_somebody_was_in(
+    clinics: Federation, model: ModelName, layout: str, times: int
+) -> None:
+    """Who comes in other steps is somebody else's chance; a flooded interval has a third of the delta, as of epsilon."""
+    stream = ContinualCount("smoker", 4, layout=layout, check_signal=False)  # type: ignore[arg-type]
+    claim = clinics.release(stream, epsilon=8, model=model).claim_
+    assert float(claim.delta) == pytest.approx(times / 10**6, rel=1e-5)
+
+
 def _with_three_servers() -> Federation:
     return ldp.launch(people(PEOPLE), parties=SIZES, budget=30, processes=False, share_servers=3)
 
