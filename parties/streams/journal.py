@@ -192,7 +192,7 @@ class StreamJournal:
 def journal_there(path: Path) -> StreamJournal:
     """The journal of a stream that began."""
     if not path.is_file():
-        raise InvalidParameter(f"{path}: there is no such journal; `localdp stream next` begins one")
+        raise InvalidParameter(f"{path}: there is no such journal; `localdp stream begin` begins one")
     return StreamJournal(path)
 
 

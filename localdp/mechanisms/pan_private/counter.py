@@ -128,6 +128,11 @@ class RunningPanPrivate:
         """That of the mechanism: made anew, it costs no more."""
         return self.mechanism.claim
 
+    @property
+    def root_mean_square(self) -> float:
+        """Of the error of a count, with what it was off by each time that it was made anew."""
+        return self.mechanism.root_mean_square * sqrt(1 + self.intrusions.renewed)
+
     def update(self, values: Numbers) -> int:
         """Take the values of the events of the next step, and release how many there were so far."""
         self.intrusions.require_unseen()
@@ -149,7 +154,7 @@ class RunningPanPrivate:
 
         An event lies before that or after it, so it costs nobody anything; what that count was off by stays.
         """
-        self.intrusions.require_promised()
+        self.intrusions.require_to_renew()
         self._begin(self.told)
         self.intrusions.renew()
 

@@ -205,6 +205,20 @@ def test_measured_errors_are_those_and_the_counts_add_up(servers: int, plan: str
     assert np.mean(errors) == pytest.approx(predicted, rel=0.2)
 
 
+def test_the_error_that_is_told_is_that_of_a_counter_made_anew_so_often() -> None:
+    # n = 400 runs of a count: four deviations of a root mean square are 16 %; without the renewals it is off by 42 %.
+    errors = []
+    for seed in range(400):
+        running = PanPrivateCounter(16, ONE, SeededSource(seed)).start()
+        for _ in range(2):
+            running.update(np.ones(1, np.int64))
+            running.seen()
+            running.renew()
+        errors.append(running.update(np.ones(1, np.int64)) - 3)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(running.root_mean_square, rel=0.16)
+    assert running.root_mean_square == pytest.approx(running.mechanism.root_mean_square * math.sqrt(3))
+
+
 def test_the_largest_error_holds_for_all_counts_and_not_for_a_tenth_of_it() -> None:
     counter = PanPrivateCounter(16, ONE, SeededSource(3))
     bound, missed, smaller = counter.largest_error(0.05), 0, 0
