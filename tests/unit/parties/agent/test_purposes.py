@@ -25,7 +25,7 @@ def purposes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def answer(clinics: Federation, model: str) -> None:
-    clinics.oracle(model, 1).answer(["smoker and age >= 65"])  # type: ignore[arg-type]
+    clinics.oracle(model, 1).answer(["smoker and age >= 65"])
 
 
 @pytest.mark.parametrize("model", ["local", "shuffled", "flooded", "shared"])
