@@ -8,8 +8,11 @@ Checked in tests/contract/test_statistical_query_oracle.py and test_among.py, an
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -55,8 +58,8 @@ class Account:
         `among` is whom a view is about, in the numbering of the parent, if not everybody.
         """
         self.cost = Cost()
-        self.paid_rounds = 0  # that added to what somebody may have lost
-        self.delta = Fraction(0)  # chances that a promise of epsilon does not hold, added up
+        self._chances: dict[int, Fraction] = {}  # of rounds, by number, that their epsilon does not hold
+        self._views: dict[Account, None] = {}  # that have some, in order
         self._parent = parent
         self._once = once
         self._among = among
@@ -105,7 +108,6 @@ class Account:
             epsilon_charged=self._everybody.charged + most[1],
             bytes_moved=before.bytes_moved + moved,
         )
-        self.paid_rounds += before.epsilon_promised < self.cost.epsilon_promised
         if self._parent is not None:
             # All rounds of a view are one round of the view that it is a view of, if it is one.
             since = Cost() if self._parent._once else before
@@ -119,11 +121,26 @@ class Account:
     def _sum(self, paid: Epsilon, more: Epsilon) -> Epsilon:
         return max(paid, more) if self._once else paid + more
 
+    @property
+    def delta(self) -> Fraction:
+        """With which probability, at most, what is promised to somebody does not hold: of all rounds that they were in."""
+        everybody = [*self._chances.values(), *(view.delta for view in self._views if view._among is None)]
+        some = [(view._among, view.delta) for view in self._views if view._among is not None]
+        return (max(everybody, default=Fraction(0)) if self._once else sum(everybody, Fraction(0))) + _most(
+            some
+        )
+
     def risk(self, delta: Fraction) -> None:
-        """Count a chance that the promise of a round does not hold, here and above."""
-        self.delta += delta
-        if self._parent is not None:
-            self._parent.risk(delta)
+        """Count a chance that the promise of this round does not hold, here and above."""
+        if delta:
+            number = self.cost.rounds
+            self._chances[number] = self._chances.get(number, Fraction(0)) + delta
+            self._tell_above()
+
+    def _tell_above(self) -> None:
+        if self._parent is not None and self not in self._parent._views:
+            self._parent._views[self] = None
+            self._parent._tell_above()
 
     def carry(self, moved: int, server_rounds: int = 0, server_bytes: int = 0) -> None:
         """Count bytes of a round that is booked, and what share servers said to each other in it, here and above."""
@@ -139,3 +156,13 @@ class Account:
 
 def _rise(low: Epsilon, high: Epsilon) -> Epsilon:
     return Epsilon(high.nanonats - low.nanonats)
+
+
+def _most(chances: Iterable[tuple[Ranges, Fraction]]) -> Fraction:
+    """Of whoever is in the most of these ranges, by what they are worth."""
+    changes = defaultdict[int, Fraction](Fraction)
+    for people, chance in chances:
+        for one in people:
+            changes[one.start] += chance
+            changes[one.stop] -= chance
+    return max(accumulate(changes[place] for place in sorted(changes)), default=Fraction(0))

@@ -174,6 +174,7 @@ class LocalOracle(ModelOracle):
         finally:  # who answered has paid, also where the round broke off
             moved = self._reports.bytes_moved - before
             self._account.book(queries, self._epsilon, self._charge(slots), moved)
+            self._account.risk(self._risk(()))
         return asked
 
     def _charge(self, slots: Sequence[Slot]) -> Epsilon:

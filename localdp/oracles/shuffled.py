@@ -87,7 +87,7 @@ class ShuffledOracle(LocalOracle):
             self._against(),
             f"The shuffler must mix reports and keep to itself who sent them, and {self._discretion()}; against the "
             f"shuffler there is only the epsilon of a single report, which is larger.{self._assumption()}",
-            self.delta * self._account.paid_rounds,
+            self._account.delta,
             about=about_rows(samples=self._mixer.samples),
         )
 

@@ -28,6 +28,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter
 from localdp.framing import digest
 from parties.agent.entries import CHARGE, LedgerEntry, Loss
+from parties.agent.purposes import question_of
 from parties.agent.register import export, verify
 from parties.durable import Data
 
@@ -187,9 +188,3 @@ def _purpose(question: str, parties: Sequence[CheckedUses]) -> Purpose:
     totals = [reduce(Epsilon.__add__, costs) for costs in asked]
     largest = max(cost for costs in asked for cost in costs)
     return Purpose(question, len(asked), sum(map(len, asked)), largest, max(totals))
-
-
-def question_of(purpose: str) -> tuple[str, str]:
-    """What a charge was for: the question, and the randomizer or the collection, which the ledger writes before it."""
-    how, of, question = purpose.partition(" of ")
-    return (question, f"by {how}") if of else (purpose, "")

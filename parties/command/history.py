@@ -22,8 +22,8 @@ from parties.agent.entries import (
     Upgrade,
     Witnessed,
 )
+from parties.agent.purposes import question_of
 from parties.agent.register import entry_data
-from parties.agent.uses import question_of
 from parties.command.output import print_prose
 
 _INDENT = 4

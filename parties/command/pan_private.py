@@ -143,7 +143,7 @@ def _print(running: Running, json: bool) -> None:
     claim, told = running.claim, running.told
     data: Data = {
         "told": told,
-        "standard_error": running.mechanism.root_mean_square,
+        "standard_error": running.root_mean_square,
         "seen": running.intrusions.noticed,
         "renewed": running.intrusions.renewed,
         "claim": claim.to_data(),
@@ -152,7 +152,7 @@ def _print(running: Running, json: bool) -> None:
         print_ok(data)
         return
     console = stdout_console()
-    error = 2 * running.mechanism.root_mean_square
+    error = 2 * running.root_mean_square
     print_prose(console, "nothing was told yet" if told is None else f"{told:,.4g} ± {error:,.3g}")
     print_prose(console, claim.statement())
     if running.intrusions.noticed > running.intrusions.renewed:

@@ -45,6 +45,12 @@ CREATE TABLE IF NOT EXISTS steps (
   variances BLOB,
   people INTEGER
 ) STRICT;
+CREATE TABLE IF NOT EXISTS given_up (
+  step INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  came TEXT NOT NULL,
+  PRIMARY KEY (step, attempt)
+) STRICT;
 CREATE TABLE IF NOT EXISTS bindings (
   collection BLOB PRIMARY KEY,
   binding TEXT NOT NULL
@@ -61,6 +67,12 @@ class StreamStep:
     came: tuple[int, ...]  # how many people of each party had come by its end
     attempt: int  # how often it was given up and asked anew
     released: SummedInterval | None
+    given_up: tuple[tuple[int, ...], ...] = ()  # who had come, in the attempts before
+
+    @property
+    def asked(self) -> tuple[tuple[int, ...], ...]:
+        """Who had come by its end, for each time that it was asked; journals did not always say it of what was given up."""
+        return (*self.given_up, *[self.came] * (self.attempt - len(self.given_up)), self.came)
 
 
 class StreamJournal:
@@ -108,7 +120,13 @@ class StreamJournal:
             rows = self._file.execute(
                 "SELECT step, came, attempt, sums, variances, people FROM steps ORDER BY step"
             ).fetchall()
-        return [_step(row) for row in rows]
+            given_up = self._file.execute(
+                "SELECT step, came FROM given_up ORDER BY step, attempt"
+            ).fetchall()
+        earlier: dict[int, list[str]] = {}
+        for step, came in given_up:
+            earlier.setdefault(step, []).append(came)
+        return [_step(row, earlier.get(row[0], ())) for row in rows]
 
     def begin_step(self, step: int, came: Sequence[int]) -> StreamStep:
         """Write down who came, before anybody is asked; a step that began stays as it is."""
@@ -118,24 +136,33 @@ class StreamJournal:
             )
         return self.steps()[step - 1]
 
-    def give_up(self, step: int, attempt: int) -> None:
-        """Have a step that broke off asked anew, under other identifiers."""
+    def give_up(self, step: int, attempt: int, came: Sequence[int]) -> None:
+        """Have a step that broke off asked anew, under other identifiers: of these people."""
+        still, anew = (step, attempt), (json.dumps(list(came)), step, attempt)
         with storage_errors(), transaction(self._file):
             self._file.execute(
-                "UPDATE steps SET attempt = ? WHERE step = ? AND attempt = ? AND sums IS NULL",
-                (attempt + 1, step, attempt),
+                "INSERT OR IGNORE INTO given_up SELECT step, attempt, came FROM steps "
+                "WHERE step = ? AND attempt = ? AND sums IS NULL",
+                still,
+            )
+            self._file.execute(
+                "UPDATE steps SET attempt = attempt + 1, came = ? WHERE step = ? AND attempt = ? AND sums IS NULL",
+                anew,
             )
 
-    def release(self, step: int, interval: SummedInterval) -> SummedInterval:
+    def release(self, step: int, attempt: int, interval: SummedInterval) -> SummedInterval:
         """Write down what was released, before it is told; what another process wrote first is what counts."""
-        written = (interval.sums.tobytes(), interval.variances.tobytes(), interval.people, step)
+        written = (interval.sums.tobytes(), interval.variances.tobytes(), interval.people, step, attempt)
         with storage_errors(), transaction(self._file):
             self._file.execute(
-                "UPDATE steps SET sums = ?, variances = ?, people = ? WHERE step = ? AND sums IS NULL",
+                "UPDATE steps SET sums = ?, variances = ?, people = ? WHERE step = ? AND attempt = ? AND sums IS NULL",
                 written,
             )
         told = self.steps()[step - 1].released
-        assert told is not None
+        if told is None:
+            raise InvalidParameter(
+                f"step {step} was begun anew by another process while it was asked: go on with it as that one says"
+            )
         return told
 
     def bound(self, collection: bytes) -> Binding | None:
@@ -165,20 +192,25 @@ class StreamJournal:
 def journal_there(path: Path) -> StreamJournal:
     """The journal of a stream that began."""
     if not path.is_file():
-        raise InvalidParameter(f"{path}: there is no such journal; `localdp stream next` begins one")
+        raise InvalidParameter(f"{path}: there is no such journal; `localdp stream begin` begins one")
     return StreamJournal(path)
 
 
-def _step(row: tuple[int, str, int, bytes | None, bytes | None, int | None]) -> StreamStep:
+def _step(
+    row: tuple[int, str, int, bytes | None, bytes | None, int | None], earlier: Sequence[str]
+) -> StreamStep:
     step, came, attempt, sums, variances, people = row
     try:
-        ends = tuple(int(one) for one in json.loads(came))
         released = None
         if sums is not None and variances is not None and people is not None:
             released = SummedInterval(np.frombuffer(sums), np.frombuffer(variances), people)
-        return StreamStep(step, ends, attempt, released)
+        return StreamStep(step, _ends(came), attempt, released, tuple(map(_ends, earlier)))
     except (ValueError, TypeError) as error:
         raise StorageFailed(f"step {step} of the journal cannot be read") from error
+
+
+def _ends(came: str) -> tuple[int, ...]:
+    return tuple(int(one) for one in json.loads(came))
 
 
 def _bytes(hexadecimal: Sequence[str]) -> tuple[bytes, ...]:

@@ -29,12 +29,12 @@ from localdp.algorithms.streams.running_count import (
     asked_interval,
     stream_query,
 )
-from localdp.errors import InvalidParameter, LocalDpError
+from localdp.errors import InvalidParameter, LocalDpError, TooFewReports
 from localdp.oracles.collecting import PASSING
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.queries.encoded import entries_of
 from localdp.randomness.keystream import KeystreamSource
-from localdp.randomness.source import RandomSource
+from localdp.randomness.source import Integers, RandomSource
 from parties.streams.journal import StreamJournal, StreamStep
 from parties.streams.terms import StreamTerms
 
@@ -85,18 +85,16 @@ class CountedStream:
         """Take the next step, or go on with the one that broke off, and tell the count after it.
 
         `came` is how many people came in it: of each party by name, or of all of them, as many of each as its size says;
-        by default they come evenly.  `ask_again` has the people of a step that broke off asked once more, and charged.
+        by default they come evenly.  `ask_again` has the people of a step that broke off asked once more, and charged:
+        those who came then, or those who are told now.
         """
         self._read()
         broke_off = len(self.journal.steps()) > self._running.step
-        step = self._begun(came)
-        if ask_again and broke_off and step.released is None:
-            self.journal.give_up(step.step, step.attempt)
-            step = self.journal.steps()[step.step - 1]
+        step = self._begun_anew(came) if ask_again and broke_off else self._begun(came)
         self.noted("begun")
         with _told_how_to_go_on(step.step, broke_off and not ask_again):
             asked = self._asked(step)
-        interval = self.journal.release(step.step, asked)
+        interval = self.journal.release(step.step, step.attempt, asked)
         self.noted("released")
         return self._running.add(interval)
 
@@ -111,13 +109,35 @@ class CountedStream:
         fresh = len(steps) == done
         if fresh or came is not None:
             ends = self._ends(came, done + 1, steps)
+        if fresh:
+            self._require_askable(steps, ends)
         # Between reading and writing, another process may have begun it with other people.
         step = self.journal.begin_step(done + 1, ends) if fresh else steps[done]
-        if came is not None and ends != step.came:
-            raise InvalidParameter(
-                f"step {step.step} began with other people, and is not over: go on with it without saying who came"
-            )
-        return step
+        return _of_people(step, None if came is None else ends)
+
+    def _begun_anew(self, came: Came) -> StreamStep:
+        """A step that broke off, under other identifiers, of the same people or of others."""
+        steps, done = self.journal.steps(), self._running.step
+        old = steps[done]
+        ends = old.came if came is None else self._ends(came, done + 1, steps)
+        self._require_askable(steps[:done], ends)
+        self.journal.give_up(old.step, old.attempt, ends)
+        return _of_people(self.journal.steps()[done], ends)
+
+    def _require_askable(self, before: Sequence[StreamStep], ends: tuple[int, ...]) -> None:
+        """Refuse a step that would be refused by the plan, before it is written down: nobody is asked."""
+        step = StreamStep(len(before) + 1, ends, 0, None)
+        ranges = people_of(self.terms, [*before, step], step.step)
+        if not ranges:
+            return
+        oracle = self.make(KeystreamSource.from_system())
+        try:
+            oracle.among(ranges, self.terms.intervals.most).plan([stream_query(self.terms.query, oracle)])
+        except TooFewReports as error:
+            raise TooFewReports(
+                f"{error}; step {step.step} did not begin: say that more people came in it, or nobody (came=0, --came 0), "
+                "and that these came in a later one"
+            ) from error
 
     def _ends(self, came: Came, step: int, steps: Sequence[StreamStep]) -> tuple[int, ...]:
         before = steps[step - 2].came if step > 1 else (0,) * len(self.terms.sizes)
@@ -135,6 +155,14 @@ class CountedStream:
         released = asked_interval(oracle.among(ranges, self.terms.intervals.most), query)
         self.noted("asked")
         return released
+
+
+def _of_people(step: StreamStep, ends: tuple[int, ...] | None) -> StreamStep:
+    if ends is not None and ends != step.came:
+        raise InvalidParameter(
+            f"step {step.step} began with other people, and is not over: go on with it without saying who came"
+        )
+    return step
 
 
 @contextmanager
@@ -194,13 +222,18 @@ def _shared_out(came: int, left: Sequence[int]) -> np.ndarray[tuple[int], np.dty
 
 def people_of(terms: StreamTerms, steps: Sequence[StreamStep], step: int) -> list[range]:
     """Who came in the interval that ends at a step, in the numbering of all people."""
-    first, ranges, offset = terms.intervals.before(step), [], 0
+    starts, stops = _asked_of(terms, steps, step, steps[step - 1].came)
+    return [range(*pair) for pair in zip(starts.tolist(), stops.tolist(), strict=True) if pair[0] < pair[1]]
+
+
+def _asked_of(
+    terms: StreamTerms, steps: Sequence[StreamStep], step: int, came: tuple[int, ...]
+) -> tuple[Integers, Integers]:
+    """From where to where people of each party are in that interval, if so many had come by its end."""
+    first = terms.intervals.before(step)
     before = steps[first - 1].came if first else (0,) * len(terms.sizes)
-    for start, stop, size in zip(before, steps[step - 1].came, terms.sizes, strict=True):
-        if start < stop:
-            ranges.append(range(offset + start, offset + stop))
-        offset += size
-    return ranges
+    offsets = np.cumsum([0, *terms.sizes[:-1]])
+    return offsets + np.array(before, np.int64), offsets + np.array(came, np.int64)
 
 
 def spent(terms: StreamTerms, steps: Sequence[StreamStep]) -> Epsilon:
@@ -214,13 +247,12 @@ def risked(terms: StreamTerms, steps: Sequence[StreamStep]) -> Fraction:
 
 
 def most_paid(terms: StreamTerms, steps: Sequence[StreamStep]) -> int:
-    """How many intervals somebody has paid for at most, those that were asked again as often as they were asked."""
-    none = (0,) * len(terms.sizes)
-    paid = np.zeros(len(steps) + 1, np.int64)
-    for one in steps:
-        interval = terms.intervals.ending_at(one.step)
-        paid[interval.start : interval.stop] += 1 + one.attempt
-    somebody = [
-        one.step for one in steps if one.came != (steps[one.step - 2].came if one.step > 1 else none)
-    ]
-    return max((int(paid[step]) for step in somebody), default=0)
+    """How many intervals somebody has paid for at most, each as often as it was asked of them."""
+    asked = [_asked_of(terms, steps, one.step, came) for one in steps for came in one.asked]
+    if not asked:
+        return 0
+    starts, stops = (np.concatenate(side) for side in zip(*asked, strict=True))
+    some = starts < stops
+    places = np.concatenate([stops[some], starts[some]])  # whoever leaves does so before somebody comes
+    more = np.repeat([-1, 1], int(some.sum()))
+    return int(np.cumsum(more[np.argsort(places, kind="stable")]).max(initial=0))

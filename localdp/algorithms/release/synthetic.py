@@ -18,7 +18,7 @@ import numpy as np
 
 from localdp.algorithms.release.universe import Universe
 from localdp.domains import Records
-from localdp.errors import InvalidParameter
+from localdp.errors import InvalidParameter, QueryRefused
 from localdp.queries.statistical import StatisticalQuery
 from localdp.randomness.source import Floats, RandomSource
 
@@ -70,5 +70,15 @@ def rows_of(queries: Sequence[str], universe: Universe) -> Floats:
     records = universe.records()
     rows = np.empty((len(queries), universe.cells))
     for row, query in zip(rows, queries, strict=True):
-        row[:] = StatisticalQuery.parse(query, universe.schema).evaluate(records)
+        row[:] = _parsed(query, universe).evaluate(records)
     return rows
+
+
+def _parsed(query: str, universe: Universe) -> StatisticalQuery:
+    try:
+        return StatisticalQuery.parse(query, universe.schema)
+    except QueryRefused as error:
+        among = ", ".join(universe.schema.names)
+        raise QueryRefused(
+            f"{error}; these queries are about {among}, which are all bits and categories unless `columns` names others"
+        ) from None

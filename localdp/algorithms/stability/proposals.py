@@ -61,7 +61,7 @@ class Middle:
             return cls((people - 1) // 2, (people - 1) // 2)
         if not 0 < kept < 1:
             raise InvalidParameter("a trimmed mean keeps a share of the people between 0 and 1")
-        cut = max(1, round(people * (1 - kept) / 2))
+        cut = min(max(1, round(people * (1 - kept) / 2)), (people - 1) // 2)
         return cls(cut, people - 1 - cut)
 
 

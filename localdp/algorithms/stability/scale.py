@@ -34,6 +34,7 @@ from localdp.randomness.source import Integers, RandomSource
 _GRID_BITS = 40
 _PARTS = 4  # of the book's epsilon; without noise on exponents two of them are together
 FEWEST = 8
+MOST_BINS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,8 @@ class ScaleBins:
         if not base > 1:
             raise InvalidParameter("the base of a scale is above 1")
         number = math.ceil(math.log(max(2, largest)) / math.log(base)) + 2
+        if number > MOST_BINS:
+            raise InvalidParameter(f"powers of {base} are more than {MOST_BINS:,} bins: take a larger base")
         powers = (base ** (place + shifted / 2) for place in range(number))
         return cls(base, shifted, tuple(math.ceil(one) for one in powers if one <= 4 * largest))
 
@@ -135,6 +138,7 @@ class PrivateScale:
         require_numbers(schema, self.column)
         if people < FEWEST:
             raise InvalidParameter(f"a scale is of at least {FEWEST} people")
+        self._bins(people, OrderedColumn.empty(schema, self.column).largest, False)
         if epsilon.nanonats and not self.anyway:
             self._test(epsilon).require_reachable(people // 4, "a scale")
 

@@ -1,8 +1,9 @@
 """A running count by the square-root factorisation, by whoever sees records (`mechanisms/factorised_counter.py`).
 
 Its noise is Gaussian, and its error grows like ln T where the tree's grows like the power 1.5 of it; it needs a
-delta, and sums of all people so far with weights that differ from step to step, which nobody who adds up shares can
-make.  So a curator has it, and everywhere else `ContinualCount` is right.
+delta, and sums of all people so far with weights that differ from step to step: whoever came would have to send
+shares again after every later step, to servers that add no Gaussian noise (`SharesInProcess` does, to arrays).  So a
+curator has it, and everywhere else `ContinualCount` is right.
 
 People come in steps as in `ContinualCount`.  Replacing one record moves the sum of one step by at most 1.
 Checked in tests/unit/algorithms/streams/test_factorised_count.py.

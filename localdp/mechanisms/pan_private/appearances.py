@@ -100,6 +100,10 @@ class PanPrivateAppearances:
         """Of the error, whatever comes."""
         return self._error(self.parts)
 
+    def error_after(self, renewals: int) -> float:
+        """The same of a state that was made anew so often."""
+        return self._error(self.parts, renewals)
+
     def start(self) -> RunningAppearances:
         """A state that is told what appears."""
         return RunningAppearances(self)
@@ -113,7 +117,7 @@ class PanPrivateAppearances:
         """What the noisy sum says."""
 
     @abstractmethod
-    def _error(self, division: Division) -> float: ...
+    def _error(self, division: Division, renewed: int = 0) -> float: ...
 
     def _noise(self, division: Division) -> float:
         return self.keepers.noise(self.sensitivity, division.output).variance()
@@ -133,8 +137,8 @@ class PanPrivateCroppedMean(PanPrivateAppearances):
         absent = (1 - coins.gap) / 2
         return self.most * (total - self.elements * absent) / (self.elements * coins.gap)
 
-    def _error(self, division: Division) -> float:
-        gap = BitCoins(division.state).gap
+    def _error(self, division: Division, renewed: int = 0) -> float:
+        gap = BitCoins(division.state, renewed).gap
         # Of a bit that was drawn anew with probability 1/2, as it is at most, where that depends on the place.
         bit = (1 - gap**2) / 4 if self.most == 1 else 1 / 4
         return self.most * sqrt(self.elements * bit + self._noise(division)) / (self.elements * gap)
@@ -164,8 +168,8 @@ class PanPrivateHeavyHitters(PanPrivateAppearances):
     def estimate(self, total: int, coins: BitCoins) -> float:
         return 0.5 + self.most * total / (2 * self.elements * coins.gap)
 
-    def _error(self, division: Division) -> float:
-        gap = BitCoins(division.state).gap
+    def _error(self, division: Division, renewed: int = 0) -> float:
+        gap = BitCoins(division.state, renewed).gap
         signs = self.elements * (1 / self.most - (gap / self.most) ** 2)
         return self.most * sqrt(signs + self._noise(division)) / (2 * self.elements * gap)
 
@@ -200,6 +204,11 @@ class RunningAppearances:
         epsilon = parts.state * (1 + self.intrusions.renewed) + parts.output
         return pan_private(self.mechanism.keepers.claim(epsilon), epsilon, BY_USER)
 
+    @property
+    def root_mean_square(self) -> float:
+        """Of the error of what is told."""
+        return self.mechanism.error_after(self.intrusions.renewed)
+
     def appear(self, elements: Sequence[int] | Integers) -> None:
         """These elements appear, one after the other; one that appears twice is named twice."""
         if self.told is not None:
@@ -232,7 +241,7 @@ class RunningAppearances:
         """Make the state anew, so that it may be seen once more, at the price of the state: of a density."""
         if self.mechanism.most > 1:
             raise InvalidParameter("places that were seen tell how far each element goes on: begin anew")
-        self.intrusions.require_promised()
+        self.intrusions.require_to_renew()
         flips = self.mechanism.source.bernoulli(self.coins.flip, self.mechanism.elements)
         self.kept.flip(flips)
         self.intrusions.renew()

@@ -1,10 +1,11 @@
 """The pan-private counter: outputs after every step, and a state that may be seen once (Figure 12.2, Theorem 12.5).
 
 Events come in T = 2^L steps.  The state is a counter, which begins with a noise and never loses it, and a noise for each
-length 2^0 .. 2^(L - 1), which lives through one dyadic interval of that length.  After each step the sum of the counter and
-of the L noises that are alive is released: a count with 1 + L noises in it, each discrete Laplace for epsilon / (1 + L).
+length 2^0 .. 2^(L - 1), which is drawn with the first step of a dyadic interval of that length and lives through it.  After
+each step the sum of the counter and of the L noises that are alive is released: a count with 1 + L noises in it, each
+discrete Laplace for epsilon / (1 + L).
 
-Claim (Definition 12.8, at the level of events).  All T outputs, together with the whole state after any one step, are
+Claim (Definition 12.8, at the level of events).  All T outputs, together with the whole state before or after any step, are
 epsilon-private for streams that differ by one in one event.  Let it come in step t, and the state be seen after step s.
 Where s < t, the noises of the at most L intervals that make up what comes from t on are moved by one, none of which lived
 when the state was seen.  Where s >= t, the counter's first noise is, and those of the at most L intervals that make up what
@@ -105,7 +106,7 @@ class CounterState:
     counter: (
         int  # a share of the count and of the first noises, in the field where there are several servers
     )
-    alive: tuple[int, ...]  # by length
+    alive: tuple[int, ...]  # by length; none of a state that begins
 
 
 @dataclass(slots=True)
@@ -127,12 +128,16 @@ class RunningPanPrivate:
         """That of the mechanism: made anew, it costs no more."""
         return self.mechanism.claim
 
+    @property
+    def root_mean_square(self) -> float:
+        """Of the error of a count, with what it was off by each time that it was made anew."""
+        return self.mechanism.root_mean_square * sqrt(1 + self.intrusions.renewed)
+
     def update(self, values: Numbers) -> int:
         """Take the values of the events of the next step, and release how many there were so far."""
         self.intrusions.require_unseen()
         arrived = event_sum(values, self.mechanism.bound, self.step, self.mechanism.steps)
-        if self.step:
-            self._renew_noises()
+        self._renew_noises()
         self.step += 1
         shares = self._shares(arrived)
         self._counters = [(a + b) % PRIME for a, b in zip(self._counters, shares, strict=True)]
@@ -149,7 +154,7 @@ class RunningPanPrivate:
 
         An event lies before that or after it, so it costs nobody anything; what that count was off by stays.
         """
-        self.intrusions.require_promised()
+        self.intrusions.require_to_renew()
         self._begin(self.told)
         self.intrusions.renew()
 
@@ -171,17 +176,20 @@ class RunningPanPrivate:
         self._alive = [list(alive) for _, alive in held]
 
     def _begin(self, count: int) -> None:
-        """With a count that everybody knows, and noises of its own."""
-        servers, lengths = range(self.mechanism.servers), self.mechanism.lengths
-        shares = self._shares(count)
-        self._counters = [(share + self._drawn()) % PRIME for share in shares]
-        self._alive = [[self._drawn() for _ in lengths] for _ in servers]
+        """With a count that everybody knows, and a noise of its own; the others are drawn with the next step.
+
+        Whoever saw them before it would know all that hides what comes in it.
+        """
+        self._counters = [(share + self._drawn()) % PRIME for share in self._shares(count)]
+        self._alive = [[] for _ in range(self.mechanism.servers)]
 
     def _renew_noises(self) -> None:
         """Those whose intervals begin with the next step; what they were before is forgotten."""
         for alive in self._alive:
+            begun = bool(alive)
+            alive.extend([0] * (len(self.mechanism.lengths) - len(alive)))
             for place, length in enumerate(self.mechanism.lengths):
-                if self.step % length == 0:
+                if self.step % length == 0 or not begun:
                     alive[place] = self._drawn()
 
     def _shares(self, number: int) -> list[int]:

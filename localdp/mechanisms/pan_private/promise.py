@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
-from localdp.errors import BudgetExhausted
+from localdp.errors import BudgetExhausted, InvalidParameter
 
 BY_USER = "adding, leaving out or moving any number of appearances of one element"
 BY_EVENT = "changing the value of one event, in the step in which it comes,"
@@ -43,6 +43,14 @@ class Intrusions:
     def notice(self) -> None:
         """Somebody has seen the state, or may have."""
         self.noticed += 1
+
+    def require_to_renew(self) -> None:
+        """Refuse to make anew what nobody saw: noise would be added for nothing, and more often than is known."""
+        self.require_promised()
+        if self.noticed == self.renewed:
+            raise InvalidParameter(
+                "nobody has said that this state was seen, so it need not be made anew: go on with it, or say so first"
+            )
 
     def renew(self) -> None:
         """The state was drawn anew, so that it may be seen once more."""

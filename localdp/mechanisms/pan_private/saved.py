@@ -117,7 +117,8 @@ def _counter(data: Plain, source: RandomSource) -> RunningPanPrivate:
         _whole(data, "steps"), Epsilon(_whole(data, "epsilon")), source, bound=_whole(data, "bound")
     )
     running = mechanism.start()
-    alive = _numbers(data, "alive", len(mechanism.lengths)).tolist()
+    begins = data["alive"] == []  # no noise of a state that begins is drawn yet
+    alive = _numbers(data, "alive", 0 if begins else len(mechanism.lengths)).tolist()
     running.held = [(_whole(data, "counter"), alive)]
     running.step, running.told = _whole(data, "step"), _whole(data, "told")
     return running

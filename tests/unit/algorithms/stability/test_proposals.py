@@ -103,3 +103,11 @@ def test_what_cannot_be_proposed_is_refused() -> None:
         ProposedMiddle("x", 1.0, DELTA, 1.5).require(SCHEMA, 1000, ONE)
     with pytest.raises(SignalTooWeak, match="nothing was asked"):
         ProposedMiddle("x", 1.0, DELTA).require(SCHEMA, 20, ONE)
+
+
+@pytest.mark.parametrize("kept", [1e-9, 0.01, 0.999])
+@pytest.mark.parametrize("people", [8, 9])
+def test_a_trimmed_mean_is_of_somebody_and_not_of_everybody(people: int, kept: float) -> None:
+    middle = Middle.of(people, kept)
+    assert 1 <= middle.number < people - 1
+    assert middle.low == people - 1 - middle.high

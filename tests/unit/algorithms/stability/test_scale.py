@@ -14,7 +14,7 @@ import pytest
 from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.stability.scale import PrivateScale, ScaleBins, quarters
 from localdp.domains import BitDomain, RealDomain, Records, Schema
-from localdp.errors import LocalDpError
+from localdp.errors import InvalidParameter, LocalDpError
 from localdp.mechanisms.propose_test_release import StabilityTest
 from tests.support.people import KEYRING, ONE
 
@@ -126,3 +126,10 @@ def test_what_has_no_scale_is_refused() -> None:
         with pytest.raises(LocalDpError):
             PrivateScale(column, DELTA).require(SCHEMA, people, ONE)
     PrivateScale("x", DELTA, anyway=True).require(SCHEMA, 60, ONE)
+
+
+@pytest.mark.parametrize("base", [1.0, 0.5, 1 + 1e-9, float("nan")])
+def test_a_base_of_no_bins_or_of_too_many_is_refused_before_anybody_pays(base: float) -> None:
+    schema = Schema({"x": RealDomain(0.0, 1.0)})
+    with pytest.raises(InvalidParameter):
+        PrivateScale("x", DELTA, base).require(schema, 10_000, ONE)

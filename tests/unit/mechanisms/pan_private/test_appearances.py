@@ -311,3 +311,30 @@ def test_a_keeper_keeps_what_was_put() -> None:
         assert [int(one) for one in added] == [
             one % (PRIME if len(kept.seen()) > 1 else 1 << 64) % PRIME for one in wanted
         ]
+
+
+@pytest.mark.parametrize("renewals", [0, 1, 2])
+def test_the_error_that_is_told_is_that_of_a_state_made_anew_so_often(renewals: int) -> None:
+    # n = 300 runs: four deviations of a root mean square are 16 %; without the renewals it is off by 60 %.
+    errors = []
+    for seed in range(300):
+        source = SeededSource(seed)
+        running = PanPrivateDensity(400, Epsilon.requested(4), OneKeeper(source), source).start()
+        running.appear(np.arange(100))
+        for _ in range(renewals):
+            running.seen()
+            running.renew()
+        errors.append(running.tell() - 0.25)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(running.root_mean_square, rel=0.16)
+    assert (running.root_mean_square == running.mechanism.root_mean_square) == (renewals == 0)
+
+
+def test_what_nobody_saw_is_not_made_anew() -> None:
+    source = SeededSource(1)
+    running = PanPrivateDensity(400, ONE, OneKeeper(source), source).start()
+    with pytest.raises(InvalidParameter, match="nobody has said"):
+        running.renew()
+    running.seen()
+    running.renew()
+    with pytest.raises(InvalidParameter, match="nobody has said"):
+        running.renew()

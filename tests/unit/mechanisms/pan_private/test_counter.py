@@ -53,11 +53,10 @@ def view(stream: tuple[int, ...], seen_after: tuple[int, ...], source: RandomSou
     """All outputs, and the states after these steps, of an intruder whom nobody notices."""
     running = PanPrivateCounter(STEPS, ONE, source).start()
     told: list[int] = []
-    for step, value in enumerate(stream, 1):
-        told.append(running.update(np.array([value])))
+    for step in range(STEPS + 1):
+        told += [running.update(np.array([stream[step - 1]]))] if step else []
         if step in seen_after:
-            (state,) = running._state()
-            told += [state.counter, *state.alive]
+            told += [one for state in running._state() for one in (state.counter, *state.alive)]
     return tuple(one % CYCLE for one in told)
 
 
@@ -74,12 +73,12 @@ def worst(make: Callable[[tuple[int, ...], RandomSource], View]) -> Fraction | N
 
 
 @pytest.mark.usefixtures("finite")
-@pytest.mark.parametrize("after", range(1, STEPS + 1))
-def test_all_outputs_and_the_state_after_any_step_are_private(after: int) -> None:
+@pytest.mark.parametrize("after", range(STEPS + 1))
+def test_all_outputs_and_the_state_before_and_after_any_step_are_private(after: int) -> None:
     # 1 + L = 3 noises of a third of epsilon each: three units, and no more.
     ratio = worst(lambda stream, source: view(stream, (after,), source))
     assert ratio is not None
-    assert UNIT < ratio <= UNIT**3
+    assert 1 < ratio <= UNIT**3
 
 
 @pytest.mark.usefixtures("finite")
@@ -101,9 +100,28 @@ def test_broken_counters_are_caught(broken: str, monkeypatch: pytest.MonkeyPatch
     if (
         broken == "dead noises are kept"
     ):  # a noise that never dies is known from the state, and hides nothing any more
-        monkeypatch.setattr(RunningPanPrivate, "_renew_noises", lambda self: None)
+        monkeypatch.setattr(RunningPanPrivate, "_renew_noises", _drawn_once)
     ratio = worst(lambda stream, source: view(stream, (2,), source))
     assert ratio is None or ratio > UNIT**3
+
+
+def _drawn_once(running: RunningPanPrivate) -> None:
+    for alive in running._alive:
+        alive.extend(running._drawn() for _ in range(len(running.mechanism.lengths) - len(alive)))
+
+
+@pytest.mark.usefixtures("finite")
+def test_a_counter_that_draws_its_noises_when_it_begins_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broken twin: who looked before the first step knows all that hides what comes in it."""
+    begin, renew = RunningPanPrivate._begin, RunningPanPrivate._renew_noises
+
+    def early(self: RunningPanPrivate, count: int) -> None:
+        begin(self, count)
+        _drawn_once(self)
+
+    monkeypatch.setattr(RunningPanPrivate, "_begin", early)
+    monkeypatch.setattr(RunningPanPrivate, "_renew_noises", lambda self: renew(self) if self.step else None)
+    assert worst(lambda stream, source: view(stream, (0,), source)) is None
 
 
 @pytest.mark.usefixtures("finite")
@@ -187,6 +205,20 @@ def test_measured_errors_are_those_and_the_counts_add_up(servers: int, plan: str
     assert np.mean(errors) == pytest.approx(predicted, rel=0.2)
 
 
+def test_the_error_that_is_told_is_that_of_a_counter_made_anew_so_often() -> None:
+    # n = 400 runs of a count: four deviations of a root mean square are 16 %; without the renewals it is off by 42 %.
+    errors = []
+    for seed in range(400):
+        running = PanPrivateCounter(16, ONE, SeededSource(seed)).start()
+        for _ in range(2):
+            running.update(np.ones(1, np.int64))
+            running.seen()
+            running.renew()
+        errors.append(running.update(np.ones(1, np.int64)) - 3)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(running.root_mean_square, rel=0.16)
+    assert running.root_mean_square == pytest.approx(running.mechanism.root_mean_square * math.sqrt(3))
+
+
 def test_the_largest_error_holds_for_all_counts_and_not_for_a_tenth_of_it() -> None:
     counter = PanPrivateCounter(16, ONE, SeededSource(3))
     bound, missed, smaller = counter.largest_error(0.05), 0, 0
@@ -242,18 +274,24 @@ def test_events_out_of_bounds_and_steps_after_the_last_are_refused() -> None:
 
 
 @pytest.mark.usefixtures("finite")
-def test_made_anew_it_may_be_seen_once_more_and_an_event_costs_no_more() -> None:
-    """Two looks, with a renewal between them: the joint view is still private at epsilon."""
+@pytest.mark.parametrize("at_once", [False, True])
+def test_made_anew_it_may_be_seen_once_more_and_an_event_costs_no_more(at_once: bool) -> None:
+    """Two looks, with a renewal between them: the joint view is still private at epsilon, also if the intruder stayed."""
 
     def seen(stream: tuple[int, ...], source: RandomSource) -> View:
         running = PanPrivateCounter(2, ONE, source).start()
-        told = [running.update(np.array([stream[0]]))]
-        told += [told_of for state in running.seen() for told_of in (state.counter, *state.alive)]
+        told = [running.update(np.array([stream[0]])), *looked(running)]
         running.renew()
+        told += looked(running) if at_once else []
+        running.intrusions.noticed = running.intrusions.renewed  # whom nobody notices
         told.append(running.update(np.array([stream[1]])))
-        told += [told_of for state in running.seen() for told_of in (state.counter, *state.alive)]
+        told += [] if at_once else looked(running)
         return tuple(one % CYCLE for one in told)
 
     ratio = worst(seen)
     assert ratio is not None
     assert ratio <= UNIT**2  # of two noises, as 1 + L is for two steps
+
+
+def looked(running: RunningPanPrivate) -> list[int]:
+    return [one for state in running.seen() for one in (state.counter, *state.alive)]

@@ -57,6 +57,14 @@ def test_what_was_told_is_told_again() -> None:
     assert again.tell() == told  # type: ignore[union-attr]
 
 
+def test_what_hides_the_first_step_is_not_in_the_file_before_it() -> None:
+    running = begun("counter")
+    assert saved(running)["alive"] == []
+    assert saved(restored(saved(running), SeededSource(8)))["alive"] == []
+    go_on(running)
+    assert len(saved(running)["alive"]) == 3  # type: ignore[arg-type]
+
+
 def test_a_counter_goes_on_counting() -> None:
     running = begun("counter")
     for _ in range(4):

@@ -46,20 +46,22 @@ def written(directory: Path, name: str, *purposes: str, write: Write = uses_of) 
     return made
 
 
-SMOKERS, OLD = "one-bit(epsilon=1) of smoker", "divided collection of age >= 65"
+SMOKERS = "one-bit(epsilon=1) of smoker"
+OLD = "divided collection of age >= 65, servers' keys 18d91118"
+OLD_AGAIN = "divided collection of age >= 65, servers' keys c1427fee"
 
 
 @pytest.mark.parametrize("write", [uses_of, export])
 def test_uses_are_told_by_purpose_and_not_by_person(tmp_path: Path, write: Write) -> None:
     documents = [
-        written(tmp_path, "north", SMOKERS, SMOKERS, OLD, write=write),
+        written(tmp_path, "north", SMOKERS, SMOKERS, OLD, SMOKERS, OLD_AGAIN, write=write),
         written(tmp_path, "south", "k-ary of smoker", write=write),
     ]
     found = collected(documents, KEYS)
     assert (found.parties, found.faults) == (("north", "south"), {})
     assert [one.to_data() for one in found.purposes] == [
-        {"question": "smoker", "parties": 2, "uses": 3, "largest_epsilon": 1.0, "most_epsilon": 2.0},
-        {"question": "age >= 65", "parties": 1, "uses": 1, "largest_epsilon": 1.0, "most_epsilon": 1.0},
+        {"question": "smoker", "parties": 2, "uses": 4, "largest_epsilon": 1.0, "most_epsilon": 3.0},
+        {"question": "age >= 65", "parties": 1, "uses": 2, "largest_epsilon": 1.0, "most_epsilon": 2.0},
     ]
 
 

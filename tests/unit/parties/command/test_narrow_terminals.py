@@ -17,7 +17,7 @@ from localdp.cohorts import Cohort
 from localdp.experiments.comparison import Comparison
 from localdp.selection import choose
 from parties.agent.entries import LedgerEntry
-from parties.agent.uses import question_of
+from parties.agent.purposes import question_of
 from parties.command.choose import print_choice
 from parties.command.doctor import print_findings
 from parties.command.history import print_history

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +16,14 @@ import pytest
 import localdp as ldp
 from localdp.accounting.epsilon import Epsilon
 from localdp.algorithms.streams.continual_count import ContinualCount
-from localdp.errors import CollectionClosed, InvalidParameter, Unreachable
+from localdp.errors import CollectionClosed, InvalidParameter, PolicyRefused, TooFewReports, Unreachable
+from localdp.oracles.lr import InProcessLROracle
 from localdp.oracles.models import MODELS, ModelName
 from localdp.oracles.shared import InProcessShareServers
 from parties.federated.verbs import ModelOptions
 from parties.federation import Federation
 from parties.streams.journal import StreamJournal, StreamStep
-from parties.streams.stream import CountedStream, came_by, risked, spent
+from parties.streams.stream import CountedStream, came_by, most_paid, risked, spent
 from parties.streams.terms import StreamTerms
 from tests.support.federations import people
 
@@ -140,6 +143,57 @@ def test_asked_again_people_pay_again_and_the_stream_says_so(clinics: Federation
     assert min(clinics.budgets().remaining) == Epsilon(30 * 10**9 - half.nanonats * 2)
 
 
+def test_a_step_of_too_few_people_does_not_begin_and_the_stream_goes_on(
+    clinics: Federation, tmp_path: Path
+) -> None:
+    stream = opened(clinics, tmp_path / "weeks", "shared", 4)
+    stream.next(20)
+    assert stream.next(1).people == 21  # the interval is that of both steps
+    with pytest.raises(TooFewReports, match=r"minimum batch of 2.*step 3 did not begin.*came=0"):
+        stream.next(1)
+    assert stream.epsilon == Epsilon.requested(1).divided_by(3) * 2  # nobody was asked in vain
+    assert (stream.next(0).people, stream.next(2).people) == (21, 23)
+
+
+def test_a_step_that_parties_refuse_is_begun_anew_with_other_people(
+    clinics: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = opened(clinics, tmp_path / "weeks", "local", 2)
+    with monkeypatch.context() as patched:
+        patched.setattr(InProcessLROracle, "reports", _too_few)
+        with pytest.raises(PolicyRefused):
+            stream.next({"party-0": 5})
+    with pytest.raises(InvalidParameter, match="began with other people"):
+        stream.next({"party-0": 20})
+    assert stream.next({"party-0": 20}, ask_again=True).people == 20
+    half = Epsilon.requested(1).divided_by(2)
+    assert stream.epsilon == half * 2  # for all that is known the first five were asked twice
+    assert clinics.stream(tmp_path / "weeks").next(20).people == 40
+    assert stream.epsilon == half * 3
+    assert min(clinics.budgets().remaining) == Epsilon(30 * 10**9 - half.nanonats * 2)
+
+
+def _too_few(*asked: object, **how: object) -> None:
+    raise PolicyRefused("the owner wants more people")
+
+
+def test_who_was_left_out_of_a_step_that_was_begun_anew_pays_where_they_come(
+    clinics: Federation, tmp_path: Path
+) -> None:
+    """Ten people are asked, five of them again, and the other five in the next step: nobody's price is forgotten."""
+    stream = clinics.stream(tmp_path / "weeks", "smoker", steps=3, layout="steps", epsilon=1, model="local")
+    stream.noted = lambda name: _raise(name == "asked")
+    with pytest.raises(Unreachable):
+        stream.next({"party-0": 10})
+    stream.noted = lambda name: None
+    stream.next({"party-0": 5}, ask_again=True)
+    assert stream.epsilon == Epsilon.requested(2)
+    stream.next({"party-0": 5})
+    assert stream.epsilon == Epsilon.requested(2)  # a bound by attempts alone would say 1 of the last five
+    paid = {Epsilon.requested(28): 10, Epsilon.requested(30): 230}
+    assert dict(clinics.budgets().remaining) == paid
+
+
 def test_a_step_that_can_no_more_be_gone_on_with_says_what_to_do(
     clinics: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,6 +295,21 @@ def test_a_delta_is_that_of_everybodys_intervals_and_of_what_was_asked_again() -
     assert risked(TERMS, [StreamStep(1, (1, 1), 30, None)]) == 1
 
 
+def test_what_is_paid_is_that_of_whoever_paid_most_by_everybodys_own_account() -> None:
+    """Person by person, of all streams of three steps in which each was begun once or twice, with any people."""
+    ends = [(a, b) for a in range(3) for b in range(2)]
+    terms = replace(TERMS, parties=(("a", 2), ("b", 1)))
+    for first, again, second in product(ends, ends, ends):
+        if all(a <= b for a, b in zip(again, second, strict=True)):
+            steps = [StreamStep(1, again, 1, None, (first,)), StreamStep(2, second, 0, None)]
+            person = [
+                sum(place < one[party] for one in (first, again, second))
+                for party, size in enumerate(terms.sizes)
+                for place in range(size)
+            ]  # of a tree: the second interval is of both steps
+            assert most_paid(terms, steps) == max(person)
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_the_claim_has_the_delta_of_the_release_of_all_steps_at_once(
     tmp_path: Path, model: ModelName
@@ -261,6 +330,18 @@ def test_the_claim_has_the_delta_of_the_release_of_all_steps_at_once(
     assert (stream.delta > 0) == (model in ("shuffled", "flooded", "shared"))
     assert whole.delta <= stream.delta
     assert float(whole.delta) == pytest.approx(float(stream.delta), rel=1e-5)
+
+
+@pytest.mark.parametrize(("model", "layout", "times"), [
+    ("shuffled", "steps", 1), ("shuffled", "tree", 3), ("flooded", "steps", 1), ("flooded", "tree", 1),
+])  # fmt: skip
+def test_a_delta_is_that_of_the_intervals_that_somebody_was_in(
+    clinics: Federation, model: ModelName, layout: str, times: int
+) -> None:
+    """Who comes in other steps is somebody else's chance; a flooded interval has a third of the delta, as of epsilon."""
+    stream = ContinualCount("smoker", 4, layout=layout, check_signal=False)  # type: ignore[arg-type]
+    claim = clinics.release(stream, epsilon=8, model=model).claim_
+    assert float(claim.delta) == pytest.approx(times / 10**6, rel=1e-5)
 
 
 def _with_three_servers() -> Federation:

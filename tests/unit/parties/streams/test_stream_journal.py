@@ -10,7 +10,7 @@ import pytest
 from localdp.algorithms.streams.running_count import SummedInterval
 from localdp.errors import InvalidParameter, StorageFailed
 from localdp.sharing.binding import Binding
-from parties.streams.journal import StreamJournal, journal_there
+from parties.streams.journal import StreamJournal, StreamStep, journal_there
 from parties.streams.terms import StreamTerms
 
 TERMS = StreamTerms("smoker", "local", (), "1", 4, "tree", (("a", 3), ("b", 5)), "0")
@@ -30,7 +30,7 @@ def test_a_released_interval_is_read_again_bit_for_bit(tmp_path: Path) -> None:
     journal = begun(tmp_path / "weeks")
     journal.begin_step(1, (1, 2))
     third = 1 / 3 + 1e-13
-    journal.release(1, interval(third))
+    journal.release(1, 0, interval(third))
     journal.close()
     (step,) = StreamJournal(tmp_path / "weeks").steps()
     assert step.released is not None
@@ -45,10 +45,26 @@ def test_what_another_process_wrote_first_is_what_counts(tmp_path: Path) -> None
     some, others = [range(2), range(3, 5)], [range(2), range(3, 6)]
     assert one.identifiers(1, 0, some) == other.identifiers(1, 0, some) != one.identifiers(1, 1, some)
     assert one.identifiers(1, 0, some) != one.identifiers(1, 0, others)
-    assert one.release(1, interval(1.0)).sums.tolist() == [1.0]
-    assert other.release(1, interval(2.0)).sums.tolist() == [1.0]
-    other.give_up(1, 0)
+    assert one.release(1, 0, interval(1.0)).sums.tolist() == [1.0]
+    assert other.release(1, 0, interval(2.0)).sums.tolist() == [1.0]
+    other.give_up(1, 0, (1, 2))
     assert one.steps()[0].attempt == 0  # it was released: there is nothing to give up
+
+
+def test_what_was_given_up_is_on_record_and_released_no_more(tmp_path: Path) -> None:
+    one, other = begun(tmp_path / "weeks"), begun(tmp_path / "weeks")
+    one.begin_step(1, (1, 2))
+    other.give_up(1, 0, (2, 2))
+    other.give_up(1, 0, (3, 3))  # which it was already
+    with pytest.raises(InvalidParameter, match="begun anew by another process"):
+        one.release(1, 0, interval(1.0))
+    (step,) = one.steps()
+    assert (step.came, step.attempt, step.asked) == ((2, 2), 1, ((1, 2), (2, 2)))
+    assert other.release(1, 1, interval(2.0)).sums.tolist() == [2.0]
+
+
+def test_a_journal_that_did_not_say_who_was_given_up_has_the_same_people(tmp_path: Path) -> None:
+    assert StreamStep(1, (1, 2), 2, None).asked == ((1, 2),) * 3
 
 
 def test_two_streams_have_other_identifiers(tmp_path: Path) -> None:
