@@ -11,7 +11,7 @@ from localdp.randomness.keystream import KeystreamSource
 from parties.coordinator import Peer, RemoteParties
 from parties.identity import Identity
 from parties.serving import host_and_port, start_server, told_to_stop
-from parties.shuffler.ledger import SqlitePromiseLedger
+from parties.shuffler.ledger import promise_ledger
 from parties.shuffler.service import SERVICE_NAME, ShufflerService
 
 GRACE_SECONDS = 10.0  # an answer that parties were charged for is worth finishing
@@ -24,7 +24,7 @@ async def serve_shuffler(
     promise: Promise,
     started: Callable[[str], None],
     *,
-    ledger: Path,
+    ledger: str | Path,
     new: bool = False,
     identity: Identity | None = None,
     aggregators: frozenset[str] | None = None,
@@ -39,7 +39,7 @@ async def serve_shuffler(
     stop = told_to_stop()
     parties = await asyncio.to_thread(RemoteParties, agents, identity=identity)
     try:
-        promised = SqlitePromiseLedger(ledger, promise.epsilon_total, promise.delta_total, new=new)
+        promised = promise_ledger(ledger, promise.epsilon_total, promise.delta_total, new=new)
         shuffler = Shuffler(parties, KeystreamSource.from_system(), promise, promised)
         service = ShufflerService(name, shuffler, aggregators=aggregators)
         server, bound = await start_server(host, port, [(SERVICE_NAME, service.register)], identity)
