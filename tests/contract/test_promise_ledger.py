@@ -1,4 +1,4 @@
-"""What every ledger of promises keeps, in memory, file and database: nobody has more of epsilon or delta than the totals."""
+"""What every ledger of promises keeps, in memory, file and database: nobody has more epsilon or delta than the totals."""
 
 from __future__ import annotations
 
