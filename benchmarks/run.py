@@ -16,6 +16,7 @@ from benchmarks.rows import Row, print_rows
 from benchmarks.samplers import samplers
 from benchmarks.secure_peers import secure_peers
 from benchmarks.service import service
+from benchmarks.share_workers import share_workers
 from benchmarks.shares import shares
 
 
@@ -39,6 +40,7 @@ def main() -> None:
         prio3,
         service,
         shares,
+        share_workers,
         computing,
         joint,
         costs,
