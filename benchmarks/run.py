@@ -12,6 +12,7 @@ from benchmarks.joint import joint
 from benchmarks.peers import peers
 from benchmarks.prio3 import prio3
 from benchmarks.randomizers import randomizers
+from benchmarks.report_files import report_files
 from benchmarks.rows import Row, print_rows
 from benchmarks.samplers import samplers
 from benchmarks.secure_peers import secure_peers
@@ -37,6 +38,7 @@ def main() -> None:
         samplers,
         randomizers,
         crowds,
+        report_files,
         prio3,
         service,
         shares,
