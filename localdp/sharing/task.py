@@ -67,6 +67,10 @@ class CollectionTask:
         self._accepted = 0
         self._digest: bytes | None = None  # of the set of accepted reports, until it changes
         self._next = 1
+        self._replay(kept)
+
+    def _replay(self, kept: KeptCollection) -> None:
+        """Know what is on record."""
         for number, positions in sorted(kept.uploads.items()):
             self._rows_held += len(positions)
             self.store(number, positions)
