@@ -12,10 +12,12 @@ from benchmarks.joint import joint
 from benchmarks.peers import peers
 from benchmarks.prio3 import prio3
 from benchmarks.randomizers import randomizers
+from benchmarks.report_files import report_files
 from benchmarks.rows import Row, print_rows
 from benchmarks.samplers import samplers
 from benchmarks.secure_peers import secure_peers
 from benchmarks.service import service
+from benchmarks.share_workers import share_workers
 from benchmarks.shares import shares
 
 
@@ -36,9 +38,11 @@ def main() -> None:
         samplers,
         randomizers,
         crowds,
+        report_files,
         prio3,
         service,
         shares,
+        share_workers,
         computing,
         joint,
         costs,

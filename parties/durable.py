@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from localdp.errors import InvalidParameter, LocalDpError, StorageFailed
-from parties.database import Database
+from parties.database import BEGIN, Database
 
 Data: TypeAlias = dict[str, Any]  # what JSON or TOML hold, before anybody has looked at it
 
@@ -92,7 +92,7 @@ def require_there_or_new(path: Path, new: bool, what: str, loss: str, whose: str
 @contextmanager
 def transaction(file: Database) -> Iterator[None]:
     """All of it or nothing; on disk when the block has ended."""
-    file.execute("BEGIN IMMEDIATE")
+    file.execute(BEGIN)
     try:
         yield
         file.execute("COMMIT")

@@ -2,7 +2,8 @@
 
 A state that one process alone may write is `held`: by an advisory lock of the very connection that writes.  So whoever has
 lost the connection can write no more, and the lock goes when the process or the database does.  What became of a commit
-under which the connection broke is not known here; whoever has `lost` it reads again what is on record.
+under which the connection broke is not known here; whoever has `lost` it reads again what is on record.  What several
+processes may write is locked for each transaction, from its first line on, as SQLite's IMMEDIATE does.
 
 Passwords are not taken in an address, which others see in the list of processes: libpq finds them in a file (`PGPASSFILE`,
 `~/.pgpass`), a service file, or the environment.  Errors say what kind of thing went wrong, and not what stands in a row.
@@ -18,9 +19,10 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from localdp.errors import InvalidParameter, StorageFailed
-from parties.database import Found, Value, as_postgres
+from parties.database import BEGIN, Found, Value, as_postgres
 
 CONNECT_SECONDS = 10
+BUSY_SECONDS = 30  # how long another process's transaction is waited for
 OLDEST = 140000  # PostgreSQL 14; older ones are not kept up by their makers
 _SETTINGS = (
     "SET synchronous_commit = on",  # what is acknowledged is on disk, whatever the server's own default
@@ -29,6 +31,7 @@ _SETTINGS = (
     "SET tcp_keepalives_interval = 5",
     "SET tcp_keepalives_count = 3",
 )
+_STATE = "hashtext('localdp'), hashtext(current_schema())"  # what is locked: a schema has one state
 _REASONS = {
     "28P01": "the password is missing or wrong: put it into a password file (~/.pgpass)",
     "28000": "it does not let this user in",
@@ -45,7 +48,7 @@ class PostgresDatabase:
 
     def __init__(self, address: str, what: str, *, held: bool = False) -> None:
         """`what` the database has, for errors; `held`: nobody else may have it open in the same way."""
-        self._what = what
+        self._what, self._held = what, held
         self._library = _library()
         arguments = parsed(address)
         with self._errors():
@@ -73,7 +76,7 @@ class PostgresDatabase:
     def _hold(self) -> None:
         """Lock the state for this connection.  The database notices a little later that the one before it is gone."""
         self.execute("SET lock_timeout = '2s'")
-        self.execute("SELECT pg_advisory_lock(hashtext('localdp'), hashtext(current_schema()))")
+        self.execute(f"SELECT pg_advisory_lock({_STATE})")
         self.execute("RESET lock_timeout")
 
     @property
@@ -91,7 +94,20 @@ class PostgresDatabase:
         """One statement, with a value for each `?`."""
         with self._errors():
             found: Found = self._connection.execute(as_postgres(statement), values or None, binary=True)
+            if statement == BEGIN and not self._held:
+                self._wait()
             return found
+
+    def _wait(self) -> None:
+        """Have the state to this transaction, once those of other processes have ended."""
+        try:
+            self._connection.execute(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'")
+            self._connection.execute(f"SELECT pg_advisory_xact_lock({_STATE})")
+            self._connection.execute("SET LOCAL lock_timeout = DEFAULT")
+        except self._library.Error:
+            if self.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
 
     def executemany(self, statement: str, values: Iterable[Sequence[Value]], /) -> None:
         """One statement, once for each of the values; sent without waiting for each answer."""

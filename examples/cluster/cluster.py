@@ -59,12 +59,12 @@ class Cluster:
         self._directory, self._stack = directory, stack
 
     def start(
-        self, program: str, *arguments: str, environment: dict[str, str] | None = None
+        self, module: str, *arguments: str, environment: dict[str, str] | None = None
     ) -> subprocess.Popen[str]:
-        """A process that ends with this one."""
+        """A process of this Python that ends with this one."""
         log = self._stack.enter_context((self._directory / "log").open("a"))
         process = subprocess.Popen(  # noqa: S603
-            [str(BIN / program), *arguments],
+            [sys.executable, "-m", module, *arguments],
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,

@@ -22,6 +22,9 @@ from localdp.randomness.source import Integers
 
 CYCLE = 1 << 16
 _STEP = 40503  # odd, and about CYCLE times the golden section: neighbours are far apart in the law
+_TURNS_OF_BITS = (
+    4  # of the cycle in the list, where an entry is a byte: so that fewer, longer slices are cut from it
+)
 MOST_PEOPLE = 10**12
 MOST_INPUTS = 1 << 22  # of which everybody's are counted
 _ZIPF = 1.2
@@ -49,9 +52,9 @@ class Crowd:
             raise InvalidParameter(f"a crowd by formula has 2 to {MOST_INPUTS} inputs")
         places = np.arange(CYCLE) * _STEP % CYCLE
         cycle = np.searchsorted(_bounds(inputs, law), places, side="right")
-        return cls(
-            cycle.astype(np.bool_ if inputs == 2 else np.int64), inputs, people, f"by formula, {law}"
-        )
+        if inputs == 2:
+            cycle = np.tile(cycle.astype(np.bool_), _TURNS_OF_BITS)
+        return cls(cycle, inputs, people, f"by formula, {law}")
 
     @classmethod
     def of_table(cls, values: Values, inputs: int, people: int | None = None) -> Crowd:

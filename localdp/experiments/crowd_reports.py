@@ -23,6 +23,7 @@ from localdp.randomness.keystream import KeystreamSource
 
 BLOCK = 1 << 20
 SLICE = 1 << 16
+_SLICE_OF_BITS = 1 << 18  # where inputs and reports are bits, all of it still fits
 _SLICE_BITS = 1 << 24  # of packed reports
 _FEWEST = 1 << 8
 _MOST_BLOCKS = 1 << 8  # of a task
@@ -85,6 +86,8 @@ class CrowdReports:
     @property
     def _slice(self) -> int:
         """People at a time."""
+        if self.crowd.inputs == 2 and self.randomizer.report_bits == 1:
+            return _SLICE_OF_BITS
         return min(SLICE, max(_FEWEST, _SLICE_BITS // self.randomizer.report_bits))
 
 

@@ -16,9 +16,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.errors import MalformedReport, ShareMismatch, UnknownIndex
+from localdp.errors import MalformedReport, ShareMismatch, StorageFailed, UnknownIndex
 from localdp.framing import digest
-from localdp.sharing.binding import Opening
+from localdp.sharing.binding import Opening, commitment_to
 from localdp.sharing.blame import Blame
 from localdp.sharing.blocks import Mask, Positions, Rows, ShareBlock, is_run, joined, positions_in, run_of
 from localdp.sharing.collection import Collection
@@ -42,7 +42,7 @@ class CollectionTask:
         self.owner = kept.owner
         self.sharing = sharing_of(kept.collection)
         self.server = server
-        self.verify_key = kept.verify_key
+        self.verify_key = _committed(kept)
         self.sums = list(kept.sums) or [0] * kept.collection.encoding.length
         self.jobs: list[Job] = []
         self.sealed = kept.sealed
@@ -67,6 +67,10 @@ class CollectionTask:
         self._accepted = 0
         self._digest: bytes | None = None  # of the set of accepted reports, until it changes
         self._next = 1
+        self._replay(kept)
+
+    def _replay(self, kept: KeptCollection) -> None:
+        """Know what is on record."""
         for number, positions in sorted(kept.uploads.items()):
             self._rows_held += len(positions)
             self.store(number, positions)
@@ -74,6 +78,13 @@ class CollectionTask:
             self.vote(positions, accepted)
         for job in kept.jobs:
             self.decide(job, self.sums)
+        if self.sealed is not None and (self.sealed.reports, self.sealed.jobs) != (
+            self._accepted,
+            len(self.jobs),
+        ):
+            raise StorageFailed(
+                "a final set of reports on record is not what the decisions on record are about"
+            )
 
     @property
     def checker(self) -> Checker:
@@ -243,6 +254,12 @@ class CollectionTask:
             bitmap = np.packbits(self._status == _ACCEPTED).tobytes()
             self._digest = digest(b"accepted reports", self.collection.digest, bitmap)
         return Holding(self._accepted, self._digest, len(self.jobs), sealed=False)
+
+
+def _committed(kept: KeptCollection) -> bytes:
+    """The verification key on record, if it is the one that the leader committed to: a record can be changed."""
+    key = kept.verify_key
+    return key if key and commitment_to(key) == kept.collection.binding.commitment else b""
 
 
 def described_bytes(collection: Collection) -> int:

@@ -2,7 +2,8 @@
 
 Files are of one round and one randomizer, or nothing is estimated.  A file counts once, also when it is there twice or
 under two names; two different answers of one party about the same people are refused, since one of them is not the
-answer.  The sums are those of the live round, so the estimates are the same, bit for bit.
+answer.  A shuffler's file does not say whose reports it has, so it is not added to others unless whoever adds up knows
+that nobody is in two of them.  The sums are those of the live round, so the estimates are the same, bit for bit.
 
 Checked in tests/unit/parties/at_rest/test_report_files.py and, against a live round, in
 tests/integration/test_aggregate.py.
@@ -68,18 +69,20 @@ def aggregate(
     patterns: Sequence[str],
     *,
     asked: RoundFile | None = None,
+    disjoint: bool = False,
     chosen: ChosenExecutor = HERE,
     now: Callable[[], float] = time.time,
     done: Callable[[Tally], None] = lambda tally: None,
 ) -> Aggregated:
     """The sums of all reports of the files that these patterns mean; `done` hears those so far.
 
-    Without a round that was `asked`, it is the first file's.
+    Without a round that was `asked`, it is the first file's.  `disjoint`: nobody is in two of them, also where a shuffler
+    mixed.
     """
     places = sorted({place for pattern in patterns for place in found(pattern)})
     if not places:
         raise InvalidParameter(f"there is no file {' or '.join(patterns)}")
-    files, repeated = _counting(places, asked, now())
+    files, repeated = _counting(places, asked, now(), disjoint=disjoint)
     first = files[0].heading
     total = merged(
         partial(_tally, _tallied(first.randomizer)),
@@ -95,7 +98,9 @@ def aggregate(
     return Aggregated(total, first.query, parties, len(files), repeated)
 
 
-def _counting(places: Sequence[str], asked: RoundFile | None, now: float) -> tuple[list[ReportFile], int]:
+def _counting(
+    places: Sequence[str], asked: RoundFile | None, now: float, *, disjoint: bool
+) -> tuple[list[ReportFile], int]:
     """The files that count, each once; refuses what does not belong together."""
     files: dict[bytes, ReportFile] = {}
     for place in places:
@@ -107,6 +112,8 @@ def _counting(places: Sequence[str], asked: RoundFile | None, now: float) -> tup
             raise MalformedReport(f"{place} is damaged")
         if heading.to_json() not in files:
             _require_disjoint(place, heading, files.values())
+            if not disjoint:
+                _require_known(place, heading, files.values())
         files.setdefault(heading.to_json(), ReportFile(place, heading, groups))
     return list(files.values()), len(places) - len(files)
 
@@ -137,6 +144,17 @@ def _require_disjoint(place: str, heading: Heading, files: Iterable[ReportFile])
             raise InvalidParameter(
                 f"{place} and {file.place} are two different answers of {heading.party} about the same people:"
                 " only one counts"
+            )
+
+
+def _require_known(place: str, heading: Heading, files: Iterable[ReportFile]) -> None:
+    """Refuse to add to others what nobody knows the parties of: they may have answered by themselves as well."""
+    for file in files:
+        if heading.mixed or file.heading.mixed:
+            mixed = place if heading.mixed else file.place
+            raise InvalidParameter(
+                f"{mixed} is a shuffler's, and does not say whose reports it has: add it up alone, or say --disjoint if"
+                " nobody is in two of the files"
             )
 
 

@@ -30,6 +30,7 @@ def write_mixed(mixer: LROracle, name: str, asked: RoundFile, directory: str) ->
         0,
         mixer.people,
         0,
+        mixed=True,
     )
     place = inside(directory, f"{heading.round.hex()[:16]}-{quote(name, safe='')}.parquet")
     with written(place) as file:

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 _SUFFIX = ".part"  # of a file that is not whole yet
+_HERE = ("file://", "local://")  # what fsspec calls this machine
 
 
 def found(pattern: str) -> list[str]:
     """The files that a pattern such as reports/*.parquet means, in order; each once."""
     if not is_elsewhere(pattern):
-        return sorted({os.path.realpath(one) for one in glob.glob(pattern)})
+        return sorted({os.path.realpath(one) for one in glob.glob(_path(pattern))})
     system, path = _system(pattern)
     return sorted(system.unstrip_protocol(one) for one in system.glob(path))
 
@@ -35,7 +36,7 @@ def found(pattern: str) -> list[str]:
 def opened(place: str) -> Iterator[BinaryIO]:
     """A file, to be read."""
     if not is_elsewhere(place):
-        with Path(place).open("rb") as file:
+        with Path(_path(place)).open("rb") as file:
             yield file
         return
     system, path = _system(place)
@@ -50,7 +51,7 @@ def written(place: str) -> Iterator[BinaryIO]:
     Here it is for its owner alone, and no link is followed.
     """
     if not is_elsewhere(place):
-        with _written_here(Path(place)) as file:
+        with _written_here(Path(_path(place))) as file:
             yield file
         return
     system, path = _system(place)
@@ -60,12 +61,19 @@ def written(place: str) -> Iterator[BinaryIO]:
 
 def is_elsewhere(place: str) -> bool:
     """Whether it is not a path of this machine."""
-    return "://" in place
+    return "://" in place and not place.startswith(_HERE)
 
 
 def inside(directory: str, name: str) -> str:
     """The place of a file in a directory."""
-    return f"{directory.rstrip('/')}/{name}" if is_elsewhere(directory) else str(Path(directory) / name)
+    return (
+        f"{directory.rstrip('/')}/{name}" if is_elsewhere(directory) else str(Path(_path(directory)) / name)
+    )
+
+
+def _path(place: str) -> str:
+    """A path of this machine, as the system knows it."""
+    return next((place.removeprefix(name) for name in _HERE if place.startswith(name)), place)
 
 
 @contextmanager

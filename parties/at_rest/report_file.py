@@ -25,7 +25,7 @@ import os
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -64,6 +64,7 @@ class Heading:
     start: int  # the party's people start .. stop - 1
     stop: int
     until: int  # seconds since 1970; 0: nobody says
+    mixed: bool = False  # a shuffler's, and nobody knows of which parties
     reports: int = 0
     digest: bytes = b""
 
@@ -79,6 +80,7 @@ class Heading:
             "start": self.start,
             "stop": self.stop,
             "until": self.until,
+            "mixed": self.mixed,
             "reports": self.reports,
             "digest": self.digest.hex(),
         }
@@ -94,10 +96,12 @@ class Heading:
         if not all(type(number) is int and 0 <= number < _LARGEST for number in numbers):
             raise ValueError
         epoch, start, stop, until, reports = numbers
+        if type(told["mixed"]) is not bool:
+            raise ValueError
         randomizer = randomizer_from_bytes(b64decode(told["randomizer"], validate=True))
         names = query_text(told["query"]), randomizer, str(told["party"])
         sums = bytes.fromhex(told["round"]), bytes.fromhex(told["digest"])
-        return cls(sums[0], *names, epoch, start, stop, until, reports, sums[1])
+        return cls(sums[0], *names, epoch, start, stop, until, told["mixed"], reports, sums[1])
 
 
 def write_reports(file: BinaryIO, heading: Heading, blocks: Iterable[Packed]) -> int:
@@ -120,22 +124,9 @@ def write_reports(file: BinaryIO, heading: Heading, blocks: Iterable[Packed]) ->
                 digests,
             )
             writer.write_table(pa.table([*columns], schema=schema))
-        whole = Heading(*_begun(heading), reports, total.digest())
+        whole = replace(heading, reports=reports, digest=total.digest())
         writer.add_key_value_metadata({_KEY: whole.to_json()})
     return reports
-
-
-def _begun(heading: Heading) -> tuple[bytes, str, LocalRandomizer, str, int, int, int, int]:
-    people = heading.start, heading.stop
-    return (
-        heading.round,
-        heading.query,
-        heading.randomizer,
-        heading.party,
-        heading.epoch,
-        *people,
-        heading.until,
-    )
 
 
 def _groups(blocks: Iterable[Packed]) -> Iterator[list[Packed]]:

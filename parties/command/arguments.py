@@ -71,7 +71,7 @@ ExecutorOption = Annotated[
 SchedulerOption = Annotated[
     str | None,
     typer.Option(
-        help="Of a Dask cluster that runs, such as tcp://10.0.0.7:8786; one of this machine otherwise."
+        help="Of a Dask cluster that runs, such as tls://10.0.0.7:8786; one of this machine otherwise."
     ),
 ]
 QueryArgument = Annotated[str, typer.Argument(help="A statistical query, such as 'smoker and age >= 65'.")]

@@ -152,6 +152,10 @@ def aggregate(
             "--round", readable=False, help="The round that they must answer; the first file's otherwise."
         ),
     ] = None,
+    disjoint: Annotated[
+        bool,
+        typer.Option("--disjoint", help="Nobody is in two of the files, also where one is a shuffler's."),
+    ] = False,
     executor: ExecutorOption = None,
     workers: WorkersOption = 1,
     scheduler: SchedulerOption = None,
@@ -168,6 +172,7 @@ def aggregate(
         done = added_up(
             files,
             asked=None if round_file is None else RoundFile.read(round_file),
+            disjoint=disjoint,
             chosen=ChosenExecutor.named(executor, workers, scheduler),
             done=lambda tally: tell(f"{tally.reports:,} reports"),
         )

@@ -46,7 +46,10 @@ def round_command(
         Path, typer.Option(readable=False, help="The parties to enrol: the file of `localdp parties up`.")
     ],
     journal: Annotated[
-        Path, typer.Option(readable=False, help="Where roster and rounds are kept; made if it is missing.")
+        str,
+        typer.Option(
+            help="Where roster and rounds are kept, made if missing: a file, or the address of a PostgreSQL database."
+        ),
     ],
     epsilon: EpsilonOption = "1",
     deadline: Annotated[str, typer.Option(help="For the whole round: 10s, 500ms, 2m.")] = "10s",

@@ -1,7 +1,7 @@
 """`localdp shuffler`: who mixes the reports of agents, as a process of its own.
 
 Its secret comes from the operating system and lives as long as the process: after a restart the same request is drawn, and
-charged, anew.  What it has promised about each person so far outlives it, in the file of --ledger.
+charged, anew.  What it has promised about each person so far outlives it, in --ledger.
 
 Agents must answer it, and should answer nobody else (`aggregators` of their policy); whoever asks it needs a file like
 that of `localdp parties up`, with its name and address.
@@ -53,10 +53,13 @@ def shuffler_run(
         ),
     ] = 0,
     ledger: Annotated[
-        Path, typer.Option(readable=False, help="File for what it has promised about people.")
-    ] = Path("shuffler.ledger"),
+        str,
+        typer.Option(
+            help="What it has promised about people: a file, or the address of a PostgreSQL database."
+        ),
+    ] = "shuffler.ledger",
     new: Annotated[
-        bool, typer.Option("--new", help="Make that file: this shuffler has promised nothing yet.")
+        bool, typer.Option("--new", help="Make that ledger: this shuffler has promised nothing yet.")
     ] = False,
     aggregator: Annotated[
         list[str] | None,

@@ -7,7 +7,10 @@ worker.  Of a cluster that runs somewhere its operator says all that; `docs/scal
 
 Dask sends functions and results as pickles: whoever can reach its scheduler runs what they like on its workers, and a
 scheduler or a worker runs what it likes in the client, which unpickles results.  So both are one's own, reached over
-loopback or TLS, and what is sent there is made-up people, or reports that are private already.
+loopback or TLS (anything else is refused, unless Dask's own settings say that it need not be encrypted), and what is sent
+there is made-up people, or reports that are private already.
+
+Checked in tests/contract/test_executors.py.
 """
 
 from __future__ import annotations
@@ -19,13 +22,14 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
-from localdp.errors import InvalidParameter, Unreachable
+from localdp.errors import InvalidParameter, PolicyRefused, Unreachable
 
 if TYPE_CHECKING:
     from distributed import Client
 
 _Result = TypeVar("_Result")
 LOOPBACK = "127.0.0.1"
+_THIS_MACHINE = (LOOPBACK, "localhost", "[::1]")
 KEPT_BYTES = str(1 << 28)  # of free memory at the top of the heap, and of a block that comes from the heap
 SETTINGS: dict[str, object] = {
     "distributed.nanny.pre-spawn-environ": {
@@ -39,14 +43,18 @@ SETTINGS: dict[str, object] = {
     "distributed.logging.distributed": "error",
 }
 CONNECT_SECONDS = 10
+_SEALED = ("tls", "wss", "inproc")
+_ENCRYPTION = "distributed.comm.require-encryption"
 
 
 class DaskWorkers:
     """The workers of a Dask cluster."""
 
     def __init__(self, workers: int, scheduler: str | None = None, dashboard: str | None = None) -> None:
-        """Those behind a scheduler such as tcp://10.0.0.7:8786; or so many of this machine."""
+        """Those behind a scheduler such as tls://10.0.0.7:8786; or so many of this machine."""
         distributed, dask = _require_dask()
+        if scheduler is not None:
+            _require_sealed(scheduler, dask)
         self._stack = contextlib.ExitStack()
         try:
             self._stack.enter_context(dask.config.set(SETTINGS))
@@ -89,6 +97,19 @@ def _require_dask() -> tuple[ModuleType, ModuleType]:
         raise InvalidParameter(
             "a Dask cluster needs the extra scale: pip install 'localdp[scale]'"
         ) from error
+
+
+def _require_sealed(scheduler: str, dask: ModuleType) -> None:
+    """Refuse to unpickle what anybody on the way may have written, unless Dask was told that this is as it should be."""
+    kind, mark, address = scheduler.rpartition("://")
+    if (mark and kind in _SEALED) or address.rpartition(":")[0] in _THIS_MACHINE:
+        return
+    if dask.config.get(_ENCRYPTION, None) is False:
+        return
+    raise PolicyRefused(
+        f"{scheduler!s:.80} is off loopback and not encrypted, and whoever stands between would run what they like here:"
+        " use tls://, or a tunnel; if the network is all yours, set DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION=False"
+    )
 
 
 def _local(

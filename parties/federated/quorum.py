@@ -48,7 +48,7 @@ def _reports(
 
     stack = ExitStack()
     directory = stack.enter_context(tempfile.TemporaryDirectory())
-    rounds = Rounds(Path(journal or Path(directory) / "rounds"), place.identity)
+    rounds = Rounds(journal or Path(directory) / "rounds", place.identity)
     stack.callback(rounds.close)
     reports = QuorumReports(
         rounds, quorum, seconds, by_row=place.lr.by_row, samples=place.lr.samples, heard=heard

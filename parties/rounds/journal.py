@@ -29,7 +29,7 @@ NOT_IN_TIME = "deadline_missed"
 
 
 class Journal:
-    """Rounds, in the coordinator's file."""
+    """Rounds, in the coordinator's storage."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -52,10 +52,10 @@ class Journal:
                 ),
             )
             file.executemany(
-                "INSERT INTO asked (round_id, party, address, cohort, people) VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO asked (round_id, party, address, cohort, people, place) VALUES (?, ?, ?, ?, ?, ?)",
                 (
-                    (round_id, part.party, part.address, _cohort_bytes(part), part.people)
-                    for part in plan.parts
+                    (round_id, part.party, part.address, _cohort_bytes(part), part.people, place)
+                    for place, part in enumerate(plan.parts)
                 ),
             )
 
@@ -66,7 +66,7 @@ class Journal:
                 "SELECT request, schema_digest, quorum FROM rounds WHERE round_id = ?", (round_id,)
             ).fetchone()
             asked = self._storage.file.execute(
-                "SELECT party, address, cohort, people FROM asked WHERE round_id = ? ORDER BY rowid",
+                "SELECT party, address, cohort, people FROM asked WHERE round_id = ? ORDER BY place",
                 (round_id,),
             ).fetchall()
         if row is None:
@@ -77,8 +77,9 @@ class Journal:
         """Keep what parties answered, once each; nothing is added to a round that has ended."""
         with self._storage.transaction() as file:
             file.executemany(
-                "INSERT OR IGNORE INTO tallies (round_id, party, reports, sums)"
-                " SELECT round_id, ?, ?, ? FROM rounds WHERE round_id = ? AND missing IS NULL",
+                "INSERT INTO tallies (round_id, party, reports, sums)"
+                " SELECT round_id, ?, ?, ? FROM rounds WHERE round_id = ? AND missing IS NULL"
+                " ON CONFLICT DO NOTHING",
                 [
                     (party, tally.reports, tally.sums.astype("<i8").tobytes(), round_id)
                     for party, tally in tallies

@@ -63,7 +63,7 @@ def schema_digest(schema: Schema) -> bytes:
 
 
 class Roster:
-    """The enrolled parties, in the coordinator's file."""
+    """The enrolled parties, in the coordinator's storage."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -82,7 +82,7 @@ class Roster:
         with storage_errors():
             rows = self._storage.file.execute(
                 "SELECT name, address, people, schema_digest, share_servers FROM parties"
-                " WHERE NOT withdrawn ORDER BY number"
+                " WHERE withdrawn = 0 ORDER BY number"
             ).fetchall()
         return [
             Enrolled(name, address, people, digested, tuple(json.loads(servers)))
@@ -99,7 +99,8 @@ class Roster:
         with self._storage.transaction() as file:
             if not any(one.met and (among is None or one.name in among) for one in self.enrolled()):
                 file.execute(
-                    "INSERT OR REPLACE INTO roster_schema (only, data) VALUES (1, ?)",
+                    'INSERT INTO roster_schema ("only", data) VALUES (1, ?)'
+                    ' ON CONFLICT ("only") DO UPDATE SET data = excluded.data',
                     (json.dumps(schema.to_data()),),
                 )
             if self.schema != schema:
@@ -127,7 +128,8 @@ class Roster:
             file.execute(
                 "INSERT INTO parties (name, address, people, schema_digest, share_servers)"
                 " VALUES (?, ?, ?, x'', '[]') ON CONFLICT (name) DO UPDATE SET address = excluded.address,"
-                " people = iif(length(schema_digest) = 0, excluded.people, people), withdrawn = 0",
+                " people = CASE WHEN length(parties.schema_digest) = 0 THEN excluded.people ELSE parties.people END,"
+                " withdrawn = 0",
                 (party.name, party.address, party.people),
             )
 
@@ -135,7 +137,7 @@ class Roster:
         """From now on the party is not asked; rounds that it answered keep its tally."""
         with self._storage.transaction() as file:
             done = file.execute(
-                "UPDATE parties SET withdrawn = 1 WHERE name = ? AND NOT withdrawn", (name,)
+                "UPDATE parties SET withdrawn = 1 WHERE name = ? AND withdrawn = 0", (name,)
             )
             if done.rowcount != 1:
                 raise InvalidParameter(f"no party {name!s:.64} is enrolled")

@@ -57,15 +57,18 @@ class Rounds:
 
     def __init__(
         self,
-        path: Path,
+        place: str | Path,
         identity: Identity | None = None,
         *,
         identifiers: Callable[[], bytes] = lambda: os.urandom(SHORTEST_REQUEST_ID),
         step: Step = lambda name: None,
         patience: Patience | None = None,
     ) -> None:
-        """`identifiers` gives each new round its request identifier, never the same one twice."""
-        self._storage = Storage(path)
+        """`place`: the path of roster and journal, or the address of a PostgreSQL database.
+
+        `identifiers` gives each new round its request identifier, never the same one twice.
+        """
+        self._storage = Storage(place)
         self.roster = Roster(self._storage)
         self.journal = Journal(self._storage)
         self._named: frozenset[str] | None = None  # None: everybody on the roster

@@ -1,4 +1,4 @@
-"""The file of a coordinator: roster and journal in one SQLite database, synced at every commit.
+"""Where a coordinator keeps roster and journal: a SQLite file or a PostgreSQL database, synced at every commit.
 
 It holds names, addresses, questions and sums of randomized reports; no report, and nothing that a party did not send to
 the coordinator anyway.
@@ -7,14 +7,16 @@ the coordinator anyway.
 from __future__ import annotations
 
 import functools
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from parties import durable
-from parties.durable import open_synced, transaction
+from parties.database import Database, is_address, run_all
+from parties.durable import add_column, open_synced, transaction
+from parties.postgres import PostgresDatabase
 
+WHAT = "the journal"
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS parties (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -26,7 +28,7 @@ CREATE TABLE IF NOT EXISTS parties (
   withdrawn INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE TABLE IF NOT EXISTS roster_schema (
-  only INTEGER PRIMARY KEY CHECK (only = 1),
+  "only" INTEGER PRIMARY KEY CHECK ("only" = 1),
   data TEXT NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS rounds (
@@ -45,6 +47,7 @@ CREATE TABLE IF NOT EXISTS asked (
   address TEXT NOT NULL,
   cohort BLOB NOT NULL,
   people INTEGER NOT NULL,
+  place INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (round_id, party)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS tallies (
@@ -58,23 +61,43 @@ CREATE TABLE IF NOT EXISTS tallies (
 
 
 class Storage:
-    """The open file.  One thread uses it at a time; several processes may."""
+    """The open file or database.  One thread uses it at a time; several processes may."""
 
-    def __init__(self, path: Path) -> None:
-        with storage_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self.file = open_synced(path)
-            self.file.executescript(_LAYOUT)
+    def __init__(self, place: str | Path) -> None:
+        """A path, or the address of a database; what there is none of is made."""
+        if is_address(str(place)):
+            self.file: Database = PostgresDatabase(str(place), WHAT)
+            with self.transaction() as file:
+                run_all(file, _LAYOUT)
+        else:
+            self.file = _opened(Path(place))
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[Database]:
         """All of it or nothing; on disk when the block has ended."""
         with storage_errors(), transaction(self.file):
             yield self.file
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of it."""
         self.file.close()
 
 
-storage_errors = functools.partial(durable.storage_errors, "the journal")
+def _opened(path: Path) -> Database:
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = open_synced(path)
+        try:
+            with transaction(file):
+                run_all(file, _LAYOUT)
+                if add_column(
+                    file, "asked", "place", "INTEGER NOT NULL DEFAULT 0"
+                ):  # earlier ones had rowid
+                    file.execute("UPDATE asked SET place = rowid")
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+
+storage_errors = functools.partial(durable.storage_errors, WHAT)

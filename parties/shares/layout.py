@@ -15,7 +15,7 @@ from localdp.errors import StorageFailed
 from parties.database import Database, run_all
 from parties.postgres import PostgresDatabase
 
-VERSION = 4
+VERSION = 5  # 4 sealed reports and sums without saying whose, and of which decisions
 TABLES = """
 CREATE TABLE server (
   one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -77,6 +77,7 @@ ALTER TABLE released ADD COLUMN attempt BLOB NOT NULL DEFAULT x'';
 ALTER TABLE collections ADD COLUMN opened INTEGER NOT NULL DEFAULT 0;
 UPDATE collections SET opened = (SELECT count(*) FROM collections AS other WHERE other.digest <= collections.digest);
 """,
+    4: "",
 }
 
 

@@ -6,6 +6,7 @@ The name of what is sealed is bound to it, so nothing can be put in the place of
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -27,9 +28,9 @@ class Rest:
         nonce = os.urandom(_NONCE_BYTES)
         return nonce + self._cipher.encrypt(nonce, data, name)
 
-    def opened(self, stored: bytes, name: bytes) -> bytes:
-        """The data again."""
-        try:
-            return self._cipher.decrypt(stored[:_NONCE_BYTES], stored[_NONCE_BYTES:], name)
-        except (InvalidTag, ValueError):
-            raise StorageFailed("the share server's state does not fit to its secrets") from None
+    def opened(self, stored: bytes, *names: bytes) -> bytes:
+        """The data again, if it was sealed under one of these names: an older version may have had another one."""
+        for name in names:
+            with suppress(InvalidTag, ValueError):
+                return self._cipher.decrypt(stored[:_NONCE_BYTES], stored[_NONCE_BYTES:], name)
+        raise StorageFailed("the share server's state does not fit to its secrets, or was changed")

@@ -25,6 +25,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from localdp.errors import InvalidParameter, StorageFailed
+from localdp.framing import digest
 from localdp.sharing.blocks import Mask, Positions, Rows, pack_positions, rows_from, unpack_positions
 from localdp.sharing.collection import MOST_PEOPLE, Collection
 from localdp.sharing.storage import (
@@ -38,7 +39,7 @@ from localdp.sharing.storage import (
 )
 from localdp.sharing.vault import Vault
 from parties import codec, durable
-from parties.database import Database, is_address
+from parties.database import Database, Value, is_address
 from parties.durable import make_private, transaction
 from parties.postgres import PostgresDatabase
 from parties.shares import layout, old_state
@@ -51,6 +52,7 @@ WHAT = "the share server's state"
 _ELEMENT_BYTES = 16
 _PAGE_BYTES = 1 << 15  # what is stored is mostly blobs of a megabyte
 _CHECKPOINT_PAGES = 1 << 11  # 64 MB
+_SUMS = b"sums"
 _PARTS = ("uploads", "votes", "jobs")
 _COLLECTION = "digest, description, owner, verify_key, sums, reports, accepted, jobs, joint"
 _RELEASED = "owner, reports, jobs, accepted, element_bytes, noisy_sums, attempt"
@@ -64,6 +66,7 @@ class TableStorage:
         self._file, self._vault = file, vault
         self._releases, self.history = 0, NOTHING_RELEASED
         self._recent = RecentRows()
+        self._decided: dict[bytes, bytes] = {}  # of each collection, what sums so far are about
         with self._transaction():
             layout.bring_up_to_date(file, where)
             file.execute("INSERT INTO server VALUES (1, ?) ON CONFLICT DO NOTHING", (name,))
@@ -127,17 +130,7 @@ class TableStorage:
         with self._transaction():
             self._file.executemany(
                 "INSERT INTO uploads VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    (
-                        collection,
-                        upload.number,
-                        len(upload.positions),
-                        pack_positions(upload.positions),
-                        upload.rows.public.nbytes,
-                        rest.sealed(_joined(upload.rows), _name(upload.number)),
-                    )
-                    for upload in uploads
-                ),
+                (_row(collection, upload, rest) for upload in uploads),
             )
         for upload in uploads:
             self._recent.keep(collection, upload.number, upload.rows)
@@ -149,13 +142,13 @@ class TableStorage:
     def _read(self, rest: Rest, collection: bytes, upload: int) -> Rows:
         with storage_errors():
             row = self._file.execute(
-                "SELECT reports, public_bytes, rows FROM uploads WHERE collection = ? AND number = ?",
+                "SELECT reports, public_bytes, positions, rows FROM uploads WHERE collection = ? AND number = ?",
                 (collection, upload),
             ).fetchone()
         if row is None:
             raise StorageFailed("an upload that was acknowledged is not there")
-        count, public, stored = row
-        data = memoryview(rest.opened(stored, _name(upload)))
+        count, public, positions, stored = row
+        data = memoryview(rest.opened(stored, _name(upload, positions), _old_name(upload)))
         parts = data[:public], data[public:]
         return Rows(*(rows_from(part, count, len(part) // count) for part in parts))
 
@@ -172,7 +165,8 @@ class TableStorage:
     def commit(self, collection: bytes, job: Job, sums: Sequence[int], finished: Sequence[int]) -> None:
         """A decision, the sums with it, and without the uploads that are done with."""
         row = collection, job.number, pack_positions(job.positions), mask_to_wire(job.accepted)
-        sealed = self._rest(collection).sealed(_packed(sums), b"sums")
+        decided = _decided_then(self._decided.get(collection, b""), *row[1:])
+        sealed = self._rest(collection).sealed(_packed(sums), _SUMS + decided)
         with self._transaction():
             self._file.execute("INSERT INTO jobs VALUES (?, ?, ?, ?)", row)
             self._file.execute("UPDATE collections SET sums = ? WHERE digest = ?", (sealed, collection))
@@ -183,6 +177,7 @@ class TableStorage:
                 "DELETE FROM uploads WHERE collection = ? AND number = ?",
                 ((collection, number) for number in finished),
             )
+        self._decided[collection] = decided
         self._recent.drop(collection, finished)
 
     def seal(self, collection: bytes, holding: Holding) -> None:
@@ -215,12 +210,16 @@ class TableStorage:
             self._file.execute("INSERT INTO released VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
             self._drop(collection)
         self._follow(collection, holding.accepted)
-        self._recent.drop_all(collection)
+        self._forget(collection)
 
     def drop(self, collection: bytes) -> None:
         with self._transaction():
             self._drop(collection)
+        self._forget(collection)
+
+    def _forget(self, collection: bytes) -> None:
         self._recent.drop_all(collection)
+        self._decided.pop(collection, None)
 
     def _drop(self, collection: bytes) -> None:
         self._file.execute("DELETE FROM collections WHERE digest = ?", (collection,))
@@ -253,15 +252,19 @@ class TableStorage:
         kept = KeptCollection(collection, owner, verify_key)
         if self._vault.secret(digest) is None:
             return kept
-        if sums:
-            kept.sums = _unpacked(self._rest(digest).opened(sums, b"sums"))
+        jobs_kept = self._of("jobs", digest, ", accepted")
+        self._decided[digest] = functools.reduce(
+            lambda before, row: _decided_then(before, *row), jobs_kept, b""
+        )
+        if sums or jobs_kept:  # and neither without the other
+            kept.sums = _unpacked(self._rest(digest).opened(sums, _SUMS + self._decided[digest], _SUMS))
         if joint:
             kept.joint = self._rest(digest).opened(joint, b"joint")
         if reports is not None:
             kept.sealed = Holding(reports, accepted, jobs, sealed=True)
         kept.uploads = {number: _positions(data) for number, data in self._of("uploads", digest)}
         kept.votes = [_decided(*row[1:]) for row in self._of("votes", digest, ", accepted")]
-        kept.jobs = [Job(row[0], *_decided(*row[1:])) for row in self._of("jobs", digest, ", accepted")]
+        kept.jobs = [Job(row[0], *_decided(*row[1:])) for row in jobs_kept]
         return kept
 
     def _of(self, table: str, digest: bytes, more: str = "") -> list[tuple[Any, ...]]:
@@ -350,9 +353,25 @@ def _joined(rows: Rows) -> bytes:
     return b"".join(np.ascontiguousarray(part).data for part in (rows.public, rows.inputs))
 
 
-def _name(upload: int) -> bytes:
-    """What an upload's reports are stored as."""
+def _row(collection: bytes, upload: Upload, rest: Rest) -> tuple[Value, ...]:
+    positions, rows = pack_positions(upload.positions), upload.rows
+    sealed = rest.sealed(_joined(rows), _name(upload.number, positions))
+    return collection, upload.number, len(upload.positions), positions, rows.public.nbytes, sealed
+
+
+def _name(upload: int, positions: bytes) -> bytes:
+    """What an upload's reports are stored as: nobody who can write into the database gives them to other people."""
+    return digest(b"upload", b"%d" % upload, positions)
+
+
+def _old_name(upload: int) -> bytes:
+    """The same of uploads that version 4 stored."""
     return b"upload %d" % upload
+
+
+def _decided_then(before: bytes, number: int, positions: bytes, accepted: bytes) -> bytes:
+    """All decisions that sums are about: whoever takes one off the record, to have it taken again, spoils the sums."""
+    return digest(b"decided", before, b"%d" % number, positions, accepted)
 
 
 storage_errors = functools.partial(durable.storage_errors, WHAT, also=(ValueError, DecodeError))

@@ -18,7 +18,7 @@ from parties.flood_opening import without_envelopes
 from parties.identity import Identity
 from parties.serving import host_and_port, start_server, told_to_stop
 from parties.shuffler.client import RemoteShuffler
-from parties.shuffler.ledger import SqlitePromiseLedger
+from parties.shuffler.ledger import promise_ledger
 from parties.shuffler.service import SERVICE_NAME, ShufflerService
 
 GRACE_SECONDS = 10.0  # an answer that parties were charged for is worth finishing
@@ -31,7 +31,7 @@ async def serve_shuffler(
     promise: Promise,
     started: Callable[[str], None],
     *,
-    ledger: Path,
+    ledger: str | Path,
     new: bool = False,
     identity: Identity | None = None,
     aggregators: frozenset[str] | None = None,
@@ -46,7 +46,7 @@ async def serve_shuffler(
     stop = told_to_stop()
     parties = await asyncio.to_thread(RemoteParties, agents, identity=identity)
     try:
-        promised = SqlitePromiseLedger(ledger, promise.epsilon_total, promise.delta_total, new=new)
+        promised = promise_ledger(ledger, promise.epsilon_total, promise.delta_total, new=new)
         shuffler = Shuffler(parties, KeystreamSource.from_system(), promise, promised)
         service = ShufflerService(name, shuffler, aggregators=aggregators)
         await _served(service, (host, port), identity, started, stop)

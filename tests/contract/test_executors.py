@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from localdp.errors import InvalidParameter, LocalDpError, Unreachable
+from localdp.errors import InvalidParameter, LocalDpError, PolicyRefused, Unreachable
 from parties.executors.chosen import HERE, ChosenExecutor
 from parties.executors.running import merged, run_blocks
 
@@ -121,6 +121,31 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("parties.executors.cluster.CONNECT_SECONDS", 0.2)
     with pytest.raises(Unreachable, match=r"tcp://127\.0\.0\.1:1"):
         ChosenExecutor("dask", 1, "tcp://127.0.0.1:1").start()
+
+
+@pytest.mark.parametrize(
+    "scheduler", ["tcp://10.255.255.1:8786", "10.255.255.1:8786", "tcp://127.0.0.1.evil:1"]
+)
+def test_a_scheduler_elsewhere_is_reached_over_tls_or_not_at_all(
+    scheduler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = ChosenExecutor("dask", 1, scheduler)
+    monkeypatch.setattr(
+        "parties.executors.cluster._running", lambda _, there: pytest.fail(f"reached {there}")
+    )
+    with pytest.raises(PolicyRefused, match="tls://"):
+        chosen.start()
+
+
+@QUIET
+def test_a_scheduler_elsewhere_is_reached_in_the_clear_if_dask_was_told_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import dask
+
+    monkeypatch.setattr("parties.executors.cluster.CONNECT_SECONDS", 0.2)
+    with dask.config.set({"distributed.comm.require-encryption": False}), pytest.raises(Unreachable):
+        ChosenExecutor("dask", 1, "tcp://localhost.:1").start()
 
 
 def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

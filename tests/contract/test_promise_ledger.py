@@ -1,4 +1,4 @@
-"""What every ledger of promises keeps, in memory and in a file: nobody's sums of epsilon and delta exceed the totals."""
+"""What every ledger of promises keeps, in memory, file and database: nobody has more epsilon or delta than the totals."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.promise_ledger import MemoryPromiseLedger, Outlay, trillionths_above
 from localdp.cohorts import Cohort, Split
 from localdp.errors import BudgetExhausted, RequestExpired
-from parties.shuffler.ledger import SqlitePromiseLedger
+from parties.shuffler.ledger import TablePromiseLedger, promise_ledger
+from tests.support.postgres import new_database
 
-AnyLedger = MemoryPromiseLedger | SqlitePromiseLedger
+AnyLedger = MemoryPromiseLedger | TablePromiseLedger
 Make = Callable[[int, int], AnyLedger]
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=["memory", "file", "database"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
-    opened: list[SqlitePromiseLedger] = []
+    opened: list[TablePromiseLedger] = []
+    place = new_database() if request.param == "database" else tmp_path / "promised"
 
     def made(nanonats: int, trillionths: int) -> AnyLedger:
         totals = Epsilon(nanonats), Fraction(trillionths, 10**12)
         if request.param == "memory":
             return MemoryPromiseLedger(*totals)
-        opened.append(SqlitePromiseLedger(tmp_path / "promised", *totals, new=not opened))
+        opened.append(promise_ledger(place, *totals, new=not opened))
         return opened[-1]
 
     yield made

@@ -15,6 +15,7 @@ from localdp.sharing.blocks import Rows
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.storage import Holding, Job, MemoryStorage, Release, ShareStorage, Upload
 from localdp.sharing.vault import MemoryVault, Vault
+from parties.shares import storage as share_storage
 from parties.shares.rest import Rest
 from parties.shares.storage import PostgresStorage, SqliteStorage, TableStorage
 from tests.support.postgres import new_database
@@ -270,7 +271,11 @@ def set_version(made: TableStorage, version: int) -> None:
     made._file.execute(f"{note} {version}")
 
 
-ADDED = {2: ["collections.joint", "released.attempt", "collections.opened"], 3: ["collections.opened"]}
+ADDED = {
+    2: ["collections.joint", "released.attempt", "collections.opened"],
+    3: ["collections.opened"],
+    4: [],
+}
 
 
 @pytest.mark.parametrize("version", ADDED)
@@ -288,6 +293,27 @@ def test_a_state_of_an_older_version_goes_on(place: Place, version: int) -> None
         with closing(place.opened()) as made:
             assert [(one.owner, one.joint) for one in made.kept()] == [("analyst", b"")]
             assert made.released(collection_of().digest) == Release("analyst", holding, bytes(8), 8)
+
+
+def test_what_version_4_left_in_progress_goes_on_and_is_bound_from_then_on(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before, closing(place.opened()) as made:
+        before.setattr(share_storage, "_name", lambda upload, at: b"upload %d" % upload)
+        before.setattr(share_storage, "_decided_then", lambda *decision: b"")
+        made.open(COLLECTION)
+        made.upload(DIGEST, [some(1, 0, 1)])
+        made.commit(DIGEST, Job(0, positions(0), np.array([True])), [5, 0, 0], [])
+        set_version(made, 4)
+    with closing(place.opened()) as made:
+        (kept,) = made.kept()
+        assert (kept.sums, len(made.rows(DIGEST, 1))) == ((5, 0, 0), 2)
+        made.commit(DIGEST, Job(1, positions(1), np.array([True])), [5, 7, 0], [1])
+    with closing(place.opened()) as made:
+        assert [one.sums for one in made.kept()] == [(5, 7, 0)]
+        made._file.execute("DELETE FROM jobs WHERE number = 1")
+        with pytest.raises(StorageFailed, match="was changed"):
+            made.kept()
 
 
 @pytest.mark.parametrize("version", [1, 99])

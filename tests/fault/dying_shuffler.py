@@ -90,5 +90,5 @@ def _ledger(path: Path, promise: Promise, variant: str, fuse: Fuse) -> PromiseLe
     if variant == "forgetful":
         return MemoryPromiseLedger(*totals)
     ledger = SqlitePromiseLedger(path, *totals, new=not path.exists())
-    ledger._file = BurningFile(ledger._file, fuse)  # type: ignore[assignment]
+    ledger._file = BurningFile(ledger._file, fuse)
     return _Late(ledger) if variant == "late" else ledger

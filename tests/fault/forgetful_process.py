@@ -24,7 +24,7 @@ class Bare(Rest):
     def sealed(self, data: bytes, name: bytes) -> bytes:
         return data
 
-    def opened(self, stored: bytes, name: bytes) -> bytes:
+    def opened(self, stored: bytes, *names: bytes) -> bytes:
         return stored
 
 

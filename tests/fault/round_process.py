@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 from contextlib import closing
-from pathlib import Path
 
 from parties.rounds.round import Rounds
 from tests.support.federations import request
@@ -21,7 +20,7 @@ QUERY, RANDOMIZER, SECONDS = "smoker", request().randomizer, 30.0
 
 def main() -> None:
     """Ask, and die on the way."""
-    path, identifier, last = Path(sys.argv[1]), bytes.fromhex(sys.argv[2]), int(sys.argv[3])
+    place, identifier, last = sys.argv[1], bytes.fromhex(sys.argv[2]), int(sys.argv[3])
     steps: list[str] = []
 
     def step(name: str) -> None:
@@ -29,7 +28,7 @@ def main() -> None:
         if len(steps) == last:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with closing(Rounds(path, identifiers=lambda: identifier, step=step)) as rounds:
+    with closing(Rounds(place, identifiers=lambda: identifier, step=step)) as rounds:
         rounds.ask(QUERY, RANDOMIZER, deadline_seconds=SECONDS)
     print(*steps, flush=True)
 

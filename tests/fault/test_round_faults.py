@@ -21,6 +21,7 @@ from parties.rounds.partial import RoundResult
 from parties.rounds.round import Rounds
 from tests.fault.round_process import QUERY, RANDOMIZER, SECONDS
 from tests.support.federations import parties_of, people, request
+from tests.support.postgres import new_database
 from tests.support.processes import stage
 from tests.support.rounds import Served, enrol_peers, enrolled
 
@@ -54,12 +55,12 @@ def asked_anew(rounds: Rounds, round_id: str) -> RoundResult:
     return rounds.ask(QUERY, RANDOMIZER, deadline_seconds=SECONDS)
 
 
-def killed_at(step: int, directory: Path, served: Served) -> str | None:
+def killed_at(step: int, journal: str | Path, directory: Path, served: Served) -> str | None:
     """Run a round that dies at a step, on a journal of its own; its steps if there are not that many."""
     directory.mkdir()
-    with closing(Rounds(directory / "journal")) as rounds:
+    with closing(Rounds(journal)) as rounds:
         assert enrol_peers(rounds.roster, served.peers) == {}
-    arguments = [str(directory / "journal"), request(step).request_id.hex(), str(step)]
+    arguments = [str(journal), request(step).request_id.hex(), str(step)]
     with stage(directory) as made:
         done = subprocess.run(
             [sys.executable, "-m", "tests.fault.round_process", *arguments],
@@ -73,11 +74,10 @@ def killed_at(step: int, directory: Path, served: Served) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def check_resume(step: int, directory: Path, served: Served, resume: Resume) -> None:
+def check_resume(step: int, journal: str | Path, served: Served, resume: Resume) -> None:
     """After a kill at that step: the whole answer, everybody charged once, and nobody asked whose tally was kept."""
-    path = directory / "journal"
-    with closing(Rounds(path)) as rounds:
-        (plan,) = rounds.journal.unfinished() or [rounds.journal.plan(planned_id(path))]
+    with closing(Rounds(journal)) as rounds:
+        (plan,) = rounds.journal.unfinished() or [rounds.journal.plan(planned_id(journal))]
         kept = set(rounds.journal.tallies(plan))
         before = [agent.asked for agent in served.agents if isinstance(agent, CountingAgent)]
         result = resume(rounds, plan.round_id)
@@ -90,27 +90,41 @@ def check_resume(step: int, directory: Path, served: Served, resume: Resume) -> 
         assert agent.asked - before[number] == (served.parties[number].name not in kept)
 
 
-def planned_id(path: Path) -> str:
+def planned_id(journal: str | Path) -> str:
     """The one round of a journal, ended or not."""
-    with closing(Rounds(path)) as rounds:
+    with closing(Rounds(journal)) as rounds:
         (row,) = rounds._storage.file.execute("SELECT round_id FROM rounds").fetchall()
         return str(row[0])
 
 
-def test_wherever_the_coordinator_is_killed_the_round_goes_on_and_nobody_pays_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["file", pytest.param("database", marks=pytest.mark.nightly)])
+def test_wherever_the_coordinator_is_killed_the_round_goes_on_and_nobody_pays_twice(
+    kind: str, tmp_path: Path
+) -> None:
     with enrolled(
         tmp_path / "own", parties_of(people(PEOPLE), PARTIES), [CountingAgent] * PARTIES
     ) as served:
         lived: str | None = None
         for step in range(1, MOST_STEPS + 2):
-            lived = killed_at(step, tmp_path / f"at-{step}", served)
-            check_resume(step, tmp_path / f"at-{step}", served, resumed)
+            directory = tmp_path / f"at-{step}"
+            journal = new_database() if kind == "database" else directory / "journal"
+            lived = killed_at(step, journal, directory, served)
+            check_resume(step, journal, served, resumed)
             if lived is not None:
                 break
     assert lived is not None
     steps = lived.split()
     assert (steps[0], steps[-1]) == ("planned", "ended")
     assert (steps.count("asking"), steps.count("received")) == (PARTIES, PARTIES)
+
+
+def test_a_coordinator_that_is_killed_half_way_goes_on_in_its_database(tmp_path: Path) -> None:
+    with enrolled(
+        tmp_path / "own", parties_of(people(PEOPLE), PARTIES), [CountingAgent] * PARTIES
+    ) as served:
+        journal = new_database()
+        assert killed_at(1, journal, tmp_path / "at-1", served) is None
+        check_resume(1, journal, served, resumed)
 
 
 def test_the_check_notices_a_coordinator_that_asks_anew(tmp_path: Path) -> None:
@@ -122,7 +136,7 @@ def test_the_check_notices_a_coordinator_that_asks_anew(tmp_path: Path) -> None:
         with pytest.raises(_Crashed):
             asked_anew(served.rounds, "")
         with pytest.raises(AssertionError, match="charged twice"):
-            check_resume(1, _as_directory(tmp_path), served, asked_anew)
+            check_resume(1, tmp_path / "own", served, asked_anew)
 
 
 class _Crashed(Exception):
@@ -135,11 +149,6 @@ def _failing_at(last: str) -> Callable[[str], None]:
             raise _Crashed
 
     return step
-
-
-def _as_directory(path: Path) -> Path:
-    (path / "journal").symlink_to(path / "own")
-    return path
 
 
 def test_two_coordinators_on_one_journal_end_a_round_once_and_charge_once(tmp_path: Path) -> None:

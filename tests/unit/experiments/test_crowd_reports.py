@@ -112,7 +112,17 @@ def test_long_reports_are_made_for_fewer_people_at_a_time(monkeypatch: pytest.Mo
     monkeypatch.setattr(crowd_reports, "SLICE", 1 << 16)
     unary = reports(1, entry_of("optimized-unary").made(ONE, 1024))
     assert unary._slice * 1024 <= crowd_reports._SLICE_BITS < 1 << 25
-    assert reports(1, entry_of("one-bit").made(ONE, 2))._slice == 1 << 16
+    assert reports(1, entry_of("k-ary").made(ONE, 1024))._slice == 1 << 16
+
+
+def test_longer_slices_of_bits_have_the_sums_of_shorter_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crowd_reports, "BLOCK", 1 << 19)
+    whole, told = reports((1 << 19) + 70_001, entry_of("one-bit").made(ONE, 2)), set[str]()
+    for size in (1 << 16, 1 << 18):
+        monkeypatch.setattr(crowd_reports, "_SLICE_OF_BITS", size)
+        assert whole._slice == size
+        told.add(sums_digest(whole.tally(BlockRange(0, 2))))
+    assert len(told) == 1
 
 
 def test_tasks_are_few_for_many_people_and_never_larger_than_a_worker_should_lose() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.sharing.vault import MemoryVault
+from parties.database import Database
 from parties.durable import BUSY_SECONDS, open_synced, transaction
 from parties.rounds.storage import Storage
 from parties.shares.storage import SqliteStorage
@@ -19,17 +20,18 @@ from tests.support.ledgers import sqlite_ledger
 FULL = 2  # of `PRAGMA synchronous`
 
 
-def _state_of(path: Path) -> sqlite3.Connection:
-    file = SqliteStorage(path, "server-0", MemoryVault(bytes(32)))._file
-    assert isinstance(file, sqlite3.Connection)
-    return file
+def _file(database: Database) -> sqlite3.Connection:
+    assert isinstance(database, sqlite3.Connection)
+    return database
 
 
 OPENED: dict[str, Callable[[Path], sqlite3.Connection]] = {
     "the piece itself": open_synced,
     "an agent's ledger": lambda path: sqlite_ledger(path, 3, Epsilon.requested(1))._file,
-    "a coordinator's journal": lambda path: Storage(path).file,
-    "a share server's state": _state_of,
+    "a coordinator's journal": lambda path: _file(Storage(path).file),
+    "a share server's state": lambda path: _file(
+        SqliteStorage(path, "server-0", MemoryVault(bytes(32)))._file
+    ),
 }
 
 

@@ -32,6 +32,16 @@ def test_no_link_is_followed_and_what_is_written_is_for_its_owner_alone(tmp_path
     assert {path.name for path in tmp_path.iterdir()} == {"secrets.json", "a", "a.part"}
 
 
+def test_this_machine_may_be_named_as_an_address_and_keeps_its_rules(tmp_path: Path) -> None:
+    place = inside(f"file://{tmp_path}/new", "a")
+    with written(place) as file:
+        file.write(b"12")
+    assert place == str(tmp_path / "new" / "a") and Path(place).stat().st_mode & 0o777 == 0o600
+    assert found(f"file://{tmp_path}/new/*") == found(f"local://{tmp_path}/new/*") == [place]
+    with opened(f"file://{place}") as file:
+        assert file.read() == b"12"
+
+
 def test_an_address_is_written_found_and_read() -> None:
     place = inside("memory://reports-of-a-test/", "a")
     with written(place) as file:

@@ -104,7 +104,7 @@ def test_what_is_written_says_the_round_the_randomizer_and_packed_reports_and_no
     told = json.loads(metadata.metadata[b"localdp"])
     assert told.keys() == {
         *("version", "round", "query", "randomizer", "party", "epoch"),
-        *("start", "stop", "until", "reports", "digest"),
+        *("start", "stop", "until", "mixed", "reports", "digest"),
     }
     column = metadata.row_group(0).column(3)
     assert column.statistics is None and column.compression == "UNCOMPRESSED"
@@ -154,6 +154,17 @@ def test_parts_of_a_party_count_if_they_have_nobody_in_common(tmp_path: Path) ->
     for start, stop in ((0, 1000), (1000, 2500)):
         file_of(tmp_path, f"{start}.parquet", heading(start=start, stop=stop))
     assert aggregate([str(tmp_path / "*")]).tally.reports == 2500
+
+
+def test_what_a_shuffler_mixed_is_not_added_to_others_unless_nobody_is_in_two(tmp_path: Path) -> None:
+    file_of(tmp_path, "a.parquet", heading(people=100))
+    mixed = file_of(tmp_path, "m.parquet", heading("mixer", people=200, mixed=True), seed=2)
+    (tmp_path / "copy.parquet").write_bytes(mixed.read_bytes())
+    assert aggregate([str(mixed), str(tmp_path / "copy.parquet")]).tally.reports == 200
+    every = [str(tmp_path / "*.parquet")]
+    with pytest.raises(InvalidParameter, match=r"copy\.parquet is a shuffler's.*--disjoint"):
+        aggregate(every)
+    assert aggregate(every, disjoint=True).tally.reports == 300
 
 
 def test_another_round_than_the_one_that_is_meant_is_refused(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from parties.rounds.journal import Journal
 from parties.rounds.plan import Headcount, Quorum, RoundPlan, in_words, planned
 from parties.rounds.roster import Enrolled
 from parties.rounds.storage import Storage
+from tests.support.postgres import new_database
 
 ONE = Epsilon.requested(1)
 PARTIES = [Enrolled(f"party-{n}", f"127.0.0.1:{5000 + n}", 10, bytes(32)) for n in range(4)]
@@ -41,9 +42,10 @@ def tally(plan: RoundPlan, ones: int) -> Tally:
     return Tally(plan.randomizer, 10, np.array([ones], dtype=np.int64))
 
 
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with closing(Storage(tmp_path / "journal")) as storage:
+@pytest.fixture(params=["file", "database"])
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
+    place = new_database() if request.param == "database" else tmp_path / "journal"
+    with closing(Storage(place)) as storage:
         yield Journal(storage)
 
 

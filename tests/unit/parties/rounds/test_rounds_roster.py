@@ -13,6 +13,7 @@ from localdp.domains import BitDomain, IntegerDomain, Schema
 from localdp.errors import InvalidParameter, StorageFailed
 from parties.rounds.roster import Enrolled, Roster, SchemaDiffers, schema_digest
 from parties.rounds.storage import Storage
+from tests.support.postgres import new_database
 
 SCHEMA = Schema({"smoker": BitDomain(), "age": IntegerDomain(0, 120)})
 OTHER = Schema({"smoker": BitDomain(), "age": IntegerDomain(0, 100)})
@@ -30,9 +31,10 @@ def party(number: int, schema: Schema = SCHEMA, **changes: Any) -> Enrolled:
     return Enrolled(**{**fields, **changes})
 
 
-@pytest.fixture
-def roster(tmp_path: Path) -> Iterator[Roster]:
-    with closing(Storage(tmp_path / "journal")) as storage:
+@pytest.fixture(params=["file", "database"])
+def roster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Roster]:
+    place = new_database() if request.param == "database" else tmp_path / "journal"
+    with closing(Storage(place)) as storage:
         yield Roster(storage)
 
 
