@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import glob
 import os
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from localdp.errors import InvalidParameter
-from parties.durable import sync_directory
+from parties.durable import written_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fsspec import AbstractFileSystem
-
-_SUFFIX = ".part"  # of a file that is not whole yet
 
 
 def found(pattern: str) -> list[str]:
@@ -50,11 +47,13 @@ def written(place: str) -> Iterator[BinaryIO]:
     Here it is for its owner alone, and no link is followed.
     """
     if not is_elsewhere(place):
-        with _written_here(Path(place)) as file:
+        path = Path(place)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(path) as file:
             yield file
         return
-    system, path = _system(place)
-    with system.transaction, system.open(path, "wb") as file:
+    system, name = _system(place)
+    with system.transaction, system.open(name, "wb") as file:
         yield file
 
 
@@ -66,24 +65,6 @@ def is_elsewhere(place: str) -> bool:
 def inside(directory: str, name: str) -> str:
     """The place of a file in a directory."""
     return f"{directory.rstrip('/')}/{name}" if is_elsewhere(directory) else str(Path(directory) / name)
-
-
-@contextmanager
-def _written_here(path: Path) -> Iterator[BinaryIO]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(
-        dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX
-    )  # a new file, for its owner alone
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except BaseException:
-        os.unlink(partial)
-        raise
-    sync_directory(path.parent)
 
 
 def _system(place: str) -> tuple[AbstractFileSystem, str]:
