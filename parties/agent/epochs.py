@@ -15,7 +15,6 @@ tests/fault/test_refresh_under_load.py.
 from __future__ import annotations
 
 import fcntl
-import io
 import json
 import os
 import zipfile
@@ -23,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -140,7 +140,7 @@ def _path(directory: Path, identifier: bytes) -> Path:
     return directory / f"epoch-{identifier.hex()}.npz"
 
 
-def _write(file: io.BufferedWriter, records: Records, ownership: Ownership | None) -> None:
+def _write(file: BinaryIO, records: Records, ownership: Ownership | None) -> None:
     about = {
         "format": _FORMAT,
         "schema": records.schema.to_data(),

@@ -24,8 +24,9 @@ from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import Promise
 from localdp.oracles.simulated import simulated_parties, simulated_servers
 from localdp.party.party import Party
+from localdp.party.policy import operator_of
 from localdp.randomness.keyring import Keyring
-from localdp.sharing.collection import Contributor, operator_of
+from localdp.sharing.collection import Contributor
 from localdp.sharing.share_server import ShareServer
 from parties.addresses import State
 from parties.coordinator import Peer, Reachable, RemoteParties
