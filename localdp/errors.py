@@ -4,6 +4,9 @@ Few, typed, raised and never returned.  No message ever contains a private value
 an index, a limit or a public parameter, but not what stands in a record.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class LocalDpError(Exception):
     """Anything that the library refuses or fails to do."""
@@ -129,3 +132,12 @@ class RolledBack(StorageFailed):
 
 class CoinsExhausted(LocalDpError):
     """A scripted or bounded source of randomness has no more to give."""
+
+
+@contextmanager
+def requiring(what: str, extra: str) -> Iterator[None]:
+    """While a library is imported that is not part of a plain installation: where it is missing, what to install."""
+    try:
+        yield
+    except ImportError as error:
+        raise InvalidParameter(f"{what}: pip install 'localdp[{extra}]'") from error

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.domains import Domain
-from localdp.errors import InvalidParameter, InvalidRecord
+from localdp.errors import InvalidParameter, InvalidRecord, requiring
 from parties.agent.cells import TextCells, numbered
 from parties.agent.csv_table import CsvFile, CsvFormat, read_columns
 from parties.agent.parquet_table import ParquetTable
@@ -144,12 +144,8 @@ def _in_blocks(path: Path) -> ParquetTable | None:
 
 
 def _arrow(path: Path, wanted: Sequence[str] | None) -> pyarrow.Table:
-    try:
+    with requiring(f"{path}: all but CSV needs pyarrow", "agent"):
         from pyarrow import ArrowException, feather, ipc, parquet
-    except ImportError as error:
-        raise InvalidParameter(
-            f"{path}: all but CSV needs pyarrow: pip install 'localdp[agent]'"
-        ) from error
     try:
         with path.open("rb") as file:
             if path.suffix.lower() == ".parquet":
@@ -181,13 +177,9 @@ def _here(names: list[str], wanted: Sequence[str] | None) -> list[str] | None:
 
 
 def _sheet(path: Path, sheet: str | None) -> pyarrow.Table:
-    try:
+    with requiring(f"{path}: a spreadsheet needs fastexcel", "agent"):
         import fastexcel
         import pyarrow
-    except ImportError as error:
-        raise InvalidParameter(
-            f"{path}: a spreadsheet needs fastexcel: pip install 'localdp[agent]'"
-        ) from error
     try:
         book = fastexcel.read_excel(path)
         if sheet is not None and sheet not in book.sheet_names:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from localdp.errors import InvalidParameter
+from localdp.errors import InvalidParameter, requiring
 from parties.durable import written_whole
 
 if TYPE_CHECKING:
@@ -68,12 +68,8 @@ def inside(directory: str, name: str) -> str:
 
 
 def _system(place: str) -> tuple[AbstractFileSystem, str]:
-    try:
+    with requiring(f"{place!s:.80} is not on this machine: such addresses need the extra scale", "scale"):
         import fsspec
-    except ImportError as error:
-        raise InvalidParameter(
-            f"{place!s:.80} is not on this machine: such addresses need the extra scale: pip install 'localdp[scale]'"
-        ) from error
     try:
         system, path = fsspec.core.url_to_fs(place)
     except (ImportError, ValueError) as error:

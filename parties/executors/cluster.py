@@ -19,7 +19,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
-from localdp.errors import InvalidParameter, Unreachable
+from localdp.errors import Unreachable, requiring
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -83,12 +83,8 @@ class DaskWorkers:
 
 
 def _require_dask() -> tuple[ModuleType, ModuleType]:
-    try:
+    with requiring("a Dask cluster needs the extra scale", "scale"):
         return import_module("distributed"), import_module("dask")
-    except ImportError as error:
-        raise InvalidParameter(
-            "a Dask cluster needs the extra scale: pip install 'localdp[scale]'"
-        ) from error
 
 
 def _local(
