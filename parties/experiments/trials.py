@@ -19,7 +19,7 @@ from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.ledger import MemoryLedger
 from localdp.algorithms.definition import Measures
 from localdp.domains import Records
-from localdp.domains.dealing import joined
+from localdp.domains.dealing import dealt_out, joined
 from localdp.errors import BudgetExhausted, LocalDpError, PolicyRefused
 from localdp.experiments.catalogue import Measured
 from localdp.experiments.faults import Faulty, FaultyShareServers
@@ -39,7 +39,6 @@ from parties.experiments.settings import (
     in_this_process,
     limit_of,
 )
-from parties.federated.whereabouts import dealt_out
 from parties.status import reason
 
 _POPULATIONS = 2  # kept in a worker
