@@ -7,7 +7,7 @@ and not in what may be told to a caller.
 
 Other files are whole or not there at all (`written_whole`): results and pages, keys, copies of records, backups, reports.
 
-Checked in tests/unit/parties/test_durable.py and tests/unit/parties/report/test_report.py, and with kill -9 in
+Checked in tests/unit/parties/test_durable.py, test_whole_files.py and report/test_report.py, and with kill -9 in
 tests/fault/.
 """
 

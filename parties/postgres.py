@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 
-from localdp.errors import InvalidParameter, StorageFailed, requiring
+from localdp.errors import InvalidParameter, StorageFailed
 from parties.database import Found, Value, as_postgres
 
 CONNECT_SECONDS = 10
@@ -131,5 +131,9 @@ def parsed(address: str) -> dict[str, str]:
 
 
 def _library() -> ModuleType:
-    with requiring("PostgreSQL needs psycopg, which is not installed", "postgres"):
+    try:
         return importlib.import_module("psycopg")
+    except ImportError as error:
+        raise InvalidParameter(
+            "PostgreSQL needs psycopg, which is not installed: pip install 'localdp[postgres]'"
+        ) from error

@@ -177,9 +177,13 @@ def _here(names: list[str], wanted: Sequence[str] | None) -> list[str] | None:
 
 
 def _sheet(path: Path, sheet: str | None) -> pyarrow.Table:
-    with requiring(f"{path}: a spreadsheet needs fastexcel", "agent"):
+    try:
         import fastexcel
         import pyarrow
+    except ImportError as error:
+        raise InvalidParameter(
+            f"{path}: a spreadsheet needs fastexcel: pip install 'localdp[agent]'"
+        ) from error
     try:
         book = fastexcel.read_excel(path)
         if sheet is not None and sheet not in book.sheet_names:

@@ -47,13 +47,11 @@ def written(place: str) -> Iterator[BinaryIO]:
     Here it is for its owner alone, and no link is followed.
     """
     if not is_elsewhere(place):
-        path = Path(place)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(path) as file:
+        with _written_here(Path(place)) as file:
             yield file
         return
-    system, name = _system(place)
-    with system.transaction, system.open(name, "wb") as file:
+    system, path = _system(place)
+    with system.transaction, system.open(path, "wb") as file:
         yield file
 
 
@@ -65,6 +63,13 @@ def is_elsewhere(place: str) -> bool:
 def inside(directory: str, name: str) -> str:
     """The place of a file in a directory."""
     return f"{directory.rstrip('/')}/{name}" if is_elsewhere(directory) else str(Path(directory) / name)
+
+
+@contextmanager
+def _written_here(path: Path) -> Iterator[BinaryIO]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with written_whole(path) as file:
+        yield file
 
 
 def _system(place: str) -> tuple[AbstractFileSystem, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 from localdp.experiments.attack_trials import Range
@@ -33,12 +32,10 @@ def run_demonstration(run: Callable[[], Demonstration], out: Path | None, json: 
         print_whole(stdout_console(), f"Written: {', '.join(map(str, paths))}")
 
 
-def run_trials(kind: str, name: str, trials: int, seed: int | None, out: Path | None, json: bool) -> None:
-    """The same for an attack or a game of `localdp.experiments`, tried so often, with progress on standard error."""
-    called = name.replace("-", "_")
-    shown: Callable[[Range], Demonstration] = getattr(
-        import_module(f"localdp.experiments.{kind}_{called}"), called
-    )
+def run_trials(
+    shown: Callable[[Range], Demonstration], trials: int, seed: int | None, out: Path | None, json: bool
+) -> None:
+    """The same for what is tried so often, with progress on standard error."""
 
     def run() -> Demonstration:
         with waiting(stderr_console(), "starting") as tell:

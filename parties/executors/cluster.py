@@ -19,7 +19,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
-from localdp.errors import Unreachable, requiring
+from localdp.errors import InvalidParameter, Unreachable
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -83,8 +83,12 @@ class DaskWorkers:
 
 
 def _require_dask() -> tuple[ModuleType, ModuleType]:
-    with requiring("a Dask cluster needs the extra scale", "scale"):
+    try:
         return import_module("distributed"), import_module("dask")
+    except ImportError as error:
+        raise InvalidParameter(
+            "a Dask cluster needs the extra scale: pip install 'localdp[scale]'"
+        ) from error
 
 
 def _local(
