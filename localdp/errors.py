@@ -5,7 +5,8 @@ an index, a limit or a public parameter, but not what stands in a record.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 
 class LocalDpError(Exception):
@@ -142,3 +143,12 @@ class RolledBack(StorageFailed):
 
 class CoinsExhausted(LocalDpError):
     """A scripted or bounded source of randomness has no more to give."""
+
+
+@contextmanager
+def requiring(what: str, extra: str) -> Iterator[None]:
+    """While a library is imported that is not part of a plain installation: where it is missing, what to install."""
+    try:
+        yield
+    except ImportError as error:
+        raise InvalidParameter(f"{what}: pip install 'localdp[{extra}]'") from error

@@ -30,8 +30,9 @@ from localdp.domains import Schema
 from localdp.errors import InvalidParameter, LocalDpError, MalformedReport, said_by
 from localdp.oracles.lr import cohorts_by_party
 from localdp.party.party import Request
+from localdp.party.policy import operator_of
 from localdp.randomizers.definition import Reports
-from localdp.sharing.collection import LONGEST_NAME, Collection, Contributor, operator_of
+from localdp.sharing.collection import LONGEST_NAME, Collection, Contributor
 from localdp.sharing.flooded_round import FloodedRound
 from parties import codec
 from parties.flood_asking import FloodAsking, Flooded

@@ -5,9 +5,9 @@ power in the next instant.  A transaction is IMMEDIATE: it holds the file from i
 still so when it writes.  Whoever opens a file translates its errors, with `failure`; the path is named where it is opened,
 and not in what may be told to a caller.
 
-`write_atomically` is for results and pages: whole or not at all, and not synced unless told.
+Other files are whole or not there at all (`written_whole`): results and pages, keys, copies of records, backups, reports.
 
-Checked in tests/unit/parties/test_durable.py and tests/unit/parties/report/test_report.py, and with kill -9 in
+Checked in tests/unit/parties/test_durable.py, test_whole_files.py and report/test_report.py, and with kill -9 in
 tests/fault/.
 """
 
@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from localdp.errors import InvalidParameter, LocalDpError, StorageFailed
 from parties.database import BEGIN, Database
@@ -27,6 +27,7 @@ from parties.database import BEGIN, Database
 Data: TypeAlias = dict[str, Any]  # what JSON or TOML hold, before anybody has looked at it
 
 BUSY_SECONDS = 30.0  # how long another process's transaction is waited for
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
 def make_private(path: Path) -> None:
@@ -104,11 +105,11 @@ def transaction(file: Database) -> Iterator[None]:
 
 @contextmanager
 def storage_errors(
-    what: str, path: Path | None = None, also: tuple[type[Exception], ...] = ()
+    what: str, path: Path | None = None, also: tuple[type[Exception], ...] = (), *, damaged: str = ""
 ) -> Iterator[None]:
     """Whatever goes wrong with a file, as one error of ours.
 
-    `also`: what is raised where something else is read than was written.
+    `also`: what is raised where something else is read than was written.  `damaged`: what to do if it is.
     """
     kinds: tuple[type[Exception], ...] = (sqlite3.Error, OSError, OverflowError, *also)
     try:
@@ -116,7 +117,10 @@ def storage_errors(
     except LocalDpError:
         raise
     except kinds as error:
-        raise failure(what, path, error) from error
+        told = failure(what, path, error)
+        if damaged and getattr(error, "sqlite_errorname", "").startswith(_DAMAGED):
+            told = StorageFailed(f"{told}: it is damaged. {damaged}")
+        raise told from error
 
 
 def add_column(file: sqlite3.Connection, table: str, column: str, kind: str) -> bool:
@@ -127,18 +131,13 @@ def add_column(file: sqlite3.Connection, table: str, column: str, kind: str) -> 
     return True
 
 
-def write_atomically(
-    path: Path,
-    content: str | bytes,
-    *,
-    confidential: bool = False,
-    synced: bool = False,
-    part: Path | None = None,
-) -> None:
-    """A reader sees the old file or the new one, never a part; nothing is left behind on failure.
+@contextmanager
+def written_whole(path: Path, *, synced: bool = True, part: Path | None = None) -> Iterator[BinaryIO]:
+    """A file for its owner alone, which stands there when the block has ended, in the place of one that stood there before.
 
-    `part` is where it is written first, if who is killed there should leave a file that the next one finds: who gives it
-    sees to it that one process at a time writes.
+    Until then a reader sees the old file, and on failure nothing is left behind.  `part` is where it is written first, if
+    who is killed there should leave a file that the next one finds: who gives it sees to it that one process at a time
+    writes.
     """
     if part is None:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
@@ -147,18 +146,31 @@ def write_atomically(
         handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content if isinstance(content, bytes) else content.encode())
+            yield file
             if synced:
                 file.flush()
                 os.fsync(file.fileno())
-        if not confidential:  # it was made for its owner alone
-            os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     except BaseException:
         os.unlink(name)
         raise
     if synced:
         sync_directory(path.parent)
+
+
+def write_atomically(
+    path: Path,
+    content: str | bytes,
+    *,
+    confidential: bool = False,
+    synced: bool = False,
+    part: Path | None = None,
+) -> None:
+    """`written_whole` of this content; others may read it unless it is confidential."""
+    with written_whole(path, synced=synced, part=part) as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+        if not confidential:
+            os.fchmod(file.fileno(), 0o666 & ~_umask())
 
 
 def _umask() -> int:

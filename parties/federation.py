@@ -33,6 +33,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Ledger
 from localdp.accounting.ledger_of_some import LedgerOfSome
 from localdp.domains import Schema
+from localdp.domains.dealing import dealt_out
 from localdp.errors import InvalidParameter, Unreachable
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.oracles.local import LocalOracle
@@ -57,7 +58,6 @@ from parties.federated.whereabouts import (
     Launch,
     Place,
     behind_shuffler,
-    dealt_out,
     in_processes,
     in_this_process,
     names_of,

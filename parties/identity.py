@@ -31,7 +31,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from localdp.errors import InvalidParameter
-from localdp.sharing.collection import operator_of
+from localdp.party.policy import operator_of
 from parties.durable import make_private_directory, require_private
 
 CERTIFICATE, KEY, AUTHORITY = "certificate.pem", "key.pem", "authority.pem"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from localdp.errors import InvalidParameter, LocalDpError
+from localdp.errors import InvalidParameter, LocalDpError, requiring
 from localdp.randomizers.definition import Floats
 from localdp.randomness.source import Bits
 
@@ -49,10 +49,6 @@ def require_solver() -> None:
 
 
 def _linprog() -> Any:
-    try:
+    with requiring("linear programs need scipy, which is not installed", "attacks"):
         from scipy.optimize import linprog
-    except ImportError as error:
-        raise LocalDpError(
-            "linear programs need scipy, which is not installed: pip install 'localdp[attacks]'"
-        ) from error
     return linprog

@@ -17,7 +17,7 @@ import numpy as np
 from localdp.errors import InvalidParameter
 from localdp.experiments.crowd import Crowd
 from localdp.framing import digest
-from localdp.randomizers.definition import TalliedRandomizer, Tally
+from localdp.randomizers.definition import TalliedRandomizer, Tally, require_tallied
 from localdp.randomness.keys import derive_key
 from localdp.randomness.keystream import KeystreamSource
 
@@ -53,8 +53,7 @@ class CrowdReports:
     key: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.randomizer, TalliedRandomizer):
-            raise InvalidParameter("reports over an open domain are not summed up: take another randomizer")
+        require_tallied(self.randomizer)
         if self.randomizer.inputs != self.crowd.inputs:
             raise InvalidParameter(
                 f"the people have {self.crowd.inputs} inputs, and the randomizer takes {self.randomizer.inputs}"

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from fractions import Fraction
 from typing import ClassVar, Self, TypeVar
 
 from localdp.accounting.epsilon import Epsilon
-from localdp.cohorts import Ranges, checked_ranges
+from localdp.cohorts import Cohort, Ranges, checked_ranges, whole_ranges
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, QueryRefused
 from localdp.oracles.account import Account, Cost
@@ -127,3 +128,30 @@ class ModelOracle(ABC):
     @abstractmethod
     def plan(self, queries: Sequence[Asked | AskedVector]) -> Plan:
         """What a round of these queries would yield; nobody is asked."""
+
+
+class CohortOracle(ModelOracle):
+    """An oracle that asks cohorts of people: in a view of some of them, those ranges."""
+
+    def __init__(self, schema: Schema, cohort: Cohort, epsilon: Epsilon) -> None:
+        super().__init__(schema, cohort.stop - cohort.start, epsilon)
+        self._cohorts: tuple[Cohort, ...] = (cohort,)
+
+    def _of_some(self, some: Ranges, epsilon: Epsilon) -> Self:
+        return self._at(epsilon, whole_ranges(self._cohorts, some))
+
+    def _at(self, epsilon: Epsilon, cohorts: Sequence[Cohort]) -> Self:
+        """The same of these people, at this epsilon."""
+        other = copy(self)
+        other._cohorts, other.people = tuple(cohorts), sum(one.size() for one in cohorts)
+        other._epsilon = Epsilon.requested(epsilon)
+        other._step_by_step = None
+        return other
+
+
+def range_of_people(cohort: Cohort | None, people: int) -> Cohort:
+    """Everybody, or these people: a part of them that is drawn is the affair of a round."""
+    asked = cohort or Cohort(0, people)
+    if asked.split is not None:
+        raise InvalidParameter("the cohort of an oracle is a range of people")
+    return asked

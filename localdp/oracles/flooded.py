@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from copy import copy
 from fractions import Fraction
 from typing import Self
 
@@ -27,9 +26,9 @@ from localdp.accounting.claim import PrivacyClaim, Strength, about_rows
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.flood_plan import DEFAULT_EXTRA, FloodPlan, planned
 from localdp.accounting.promise_ledger import TRILLION
-from localdp.cohorts import Cohort, Ranges, whole_ranges
+from localdp.cohorts import Cohort, Ranges
 from localdp.errors import InvalidParameter, PolicyRefused, TooFewReports
-from localdp.oracles.base import ModelOracle
+from localdp.oracles.base import CohortOracle, range_of_people
 from localdp.oracles.by_answers import planned_by_answers, selected_by_answers
 from localdp.oracles.curator import spread_about, sum_answer
 from localdp.oracles.definition import Answer, GridNoise, Selected, VectorAnswer
@@ -49,7 +48,7 @@ from localdp.sharing.summed_noise import SummedNoise
 EVERYBODY = Fraction(1)  # honest
 
 
-class FloodedOracle(ModelOracle):
+class FloodedOracle(CohortOracle):
     """Answers from flooded rounds, one for each query."""
 
     model = "flooded"
@@ -72,10 +71,7 @@ class FloodedOracle(ModelOracle):
         are no whole numbers are sent in `steps`; for noise and flood a person sends up to `extra` messages where there
         are many people.
         """
-        asked = cohort or Cohort(0, mixer.people)
-        if asked.split is not None:
-            raise InvalidParameter("the cohort of an oracle is a range of people")
-        super().__init__(mixer.schema, asked.size(), Epsilon.requested(epsilon))
+        super().__init__(mixer.schema, range_of_people(cohort, mixer.people), Epsilon.requested(epsilon))
         if not 0 < delta < 1 or not 0 < honest <= 1 or extra <= 0:
             raise InvalidParameter(
                 "a delta lies strictly between 0 and 1, the honest part above 0 and up to 1"
@@ -91,7 +87,6 @@ class FloodedOracle(ModelOracle):
         if promise is not None and (promise.epsilon < epsilon or promise.delta < delta):
             raise PolicyRefused("this shuffler promises more than that, and mixes no such round")
         self._mixer, self._source, self._delta = mixer, source, delta
-        self._cohorts: tuple[Cohort, ...] = (asked,)
         self._fraction, self._steps, self._extra = honest, steps, extra
 
     @property
@@ -164,17 +159,9 @@ class FloodedOracle(ModelOracle):
         return view._as_view(self, counted)
 
     def _of_some(self, some: Ranges, epsilon: Epsilon) -> Self:
-        view = self._at(epsilon, whole_ranges(self._cohorts, some))
+        view = super()._of_some(some, epsilon)
         view._delta = self._delta * epsilon.nanonats / self._epsilon.nanonats
         return view
-
-    def _at(self, epsilon: Epsilon, cohorts: Sequence[Cohort]) -> Self:
-        """The same of these people, at this epsilon."""
-        other = copy(self)
-        other._cohorts, other.people = tuple(cohorts), sum(one.size() for one in cohorts)
-        other._epsilon = Epsilon.requested(epsilon)
-        other._step_by_step = None
-        return other
 
     def _honest(self, people: int) -> int:
         return math.ceil(self._fraction * people)

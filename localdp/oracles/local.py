@@ -19,9 +19,9 @@ from typing import Literal, Self
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
-from localdp.cohorts import LARGEST_SPLIT, SEED_BYTES, Cohort, Ranges, Split, whole_ranges
+from localdp.cohorts import LARGEST_SPLIT, SEED_BYTES, Cohort, Split
 from localdp.errors import InvalidParameter
-from localdp.oracles.base import ModelOracle
+from localdp.oracles.base import CohortOracle, range_of_people
 from localdp.oracles.by_answers import planned_by_answers, selected_by_answers
 from localdp.oracles.definition import Answer, RoundCount, Selected, VectorAnswer
 from localdp.oracles.lr import LROracle, TallyOracle, tally_of
@@ -45,7 +45,7 @@ from localdp.randomness.source import RandomSource, uniform_bytes
 Divided = Literal["people", "epsilon"]
 
 
-class LocalOracle(ModelOracle):
+class LocalOracle(CohortOracle):
     """Asks the parties through an LR oracle, one report from each person and round."""
 
     model = "local"
@@ -63,12 +63,9 @@ class LocalOracle(ModelOracle):
 
         `divide` says what the queries of a round share: the people, or, much worse, everybody's epsilon.
         """
-        asked = cohort or Cohort(0, reports.people)
-        if asked.split is not None:
-            raise InvalidParameter("the cohort of an oracle is a range of people")
-        self._cohorts: tuple[Cohort, ...] = (asked,)
-        people = asked.stop - asked.start
-        super().__init__(reports.schema, people, Epsilon.requested(epsilon))
+        super().__init__(
+            reports.schema, range_of_people(cohort, reports.people), Epsilon.requested(epsilon)
+        )
         self._reports = reports
         self._source = source
         if divide not in ("people", "epsilon"):
@@ -140,12 +137,6 @@ class LocalOracle(ModelOracle):
             view._seed, (ways, place) = self._seed, self._within
             view._within = (ways * self._rounds.total, self._rounds.begin() * ways + place)
         return view
-
-    def _of_some(self, some: Ranges, epsilon: Epsilon) -> Self:
-        other = copy(self)
-        other._cohorts = whole_ranges(self._cohorts, some)
-        other.people, other._epsilon = sum(map(len, some)), Epsilon.requested(epsilon)
-        return other
 
     def _each(self, queries: Sequence[Query]) -> Epsilon:
         """What one report may cost."""

@@ -21,7 +21,7 @@ from localdp.cohorts import Cohort
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, LocalDpError, UnknownIndex, said_by
 from localdp.party.party import Party, Request
-from localdp.randomizers.definition import Reports, TalliedRandomizer, Tally
+from localdp.randomizers.definition import Reports, Tally, require_tallied
 from localdp.sharing.collection import Contributor
 from localdp.sharing.flooded_batch import Messages
 from localdp.sharing.flooded_round import FloodedPart, FloodedRound
@@ -83,11 +83,7 @@ def tally_of(oracle: LROracle | TallyOracle, request: Request, cohort: Cohort) -
     """Ask, and keep only the sums."""
     if isinstance(oracle, Tallying):
         return oracle.tally(request, cohort)
-    randomizer = request.randomizer
-    if not isinstance(randomizer, TalliedRandomizer):
-        raise InvalidParameter(
-            "reports over an open domain are not summed up: keep them, and score candidates"
-        )
+    randomizer = require_tallied(request.randomizer)
     tallies = [randomizer.tally(reports) for reports in oracle.reports(request, cohort)]
     if not tallies:
         raise InvalidParameter("the cohort is empty")

@@ -25,8 +25,8 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.promise_ledger import TRILLION, trillionths_above
 from localdp.accounting.shuffling import FEWEST_PEOPLE, MOST_PEOPLE, Shuffled, ShuffledAs
 from localdp.errors import InvalidParameter, PolicyRefused, TooFewReports
+from localdp.party.policy import operator_of
 from localdp.randomizers.definition import LocalRandomizer
-from localdp.sharing.collection import operator_of
 
 DEFAULT_DELTA = Fraction(1, 10**6)
 SMALLEST_DELTA = Fraction(1, 10**12)

@@ -17,18 +17,17 @@ test_shared_again.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from fractions import Fraction
 from typing import NamedTuple, Self, TypeVar
 
 from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.epsilon import Epsilon
-from localdp.cohorts import Cohort, Ranges, whole_ranges
+from localdp.cohorts import Cohort
 from localdp.computing.dialogue import Traffic
 from localdp.computing.joint_release import run_joint_release
 from localdp.domains import Schema
 from localdp.errors import InvalidParameter, LocalDpError, TooFewReports
-from localdp.oracles.base import ModelOracle
+from localdp.oracles.base import CohortOracle
 from localdp.oracles.by_answers import planned_by_answers, selected, selected_by_answers
 from localdp.oracles.collecting import PASSING, RoundOfCollections, ShareServers, Sums, given_up
 from localdp.oracles.curator import planned_selection, planned_sum, sum_answer, sums_answer
@@ -176,7 +175,7 @@ def binding_of(servers: Sequence[ShareServer], collection_id: bytes) -> Binding:
     )
 
 
-class SharedOracle(ModelOracle):
+class SharedOracle(CohortOracle):
     """Answers with the error of a curator that nobody has to trust."""
 
     model = "shared"
@@ -198,9 +197,7 @@ class SharedOracle(ModelOracle):
         Oracles of the same servers that are given the same `broken` go on with each other's rounds.
         """
         everybody = Cohort(0, sum(party.people for party in servers.contributors))
-        self._cohorts: tuple[Cohort, ...] = (cohort or everybody,)
-        people = sum(one.stop - one.start for one in self._cohorts)
-        super().__init__(servers.schema, people, Epsilon.requested(epsilon))
+        super().__init__(servers.schema, cohort or everybody, Epsilon.requested(epsilon))
         self._servers = servers
         self._contributors = servers.contributors
         self._blocks = ""  # what is asked of blocks of people, where these report
@@ -278,9 +275,6 @@ class SharedOracle(ModelOracle):
         view = self._at(self._epsilon.divided_by(rounds), self._cohorts)
         return view._as_view(self, counted)
 
-    def _of_some(self, some: Ranges, epsilon: Epsilon) -> Self:
-        return self._at(epsilon, whole_ranges(self._cohorts, some))
-
     def _of_blocks(self, estimate: BlockEstimate, number: int) -> Self:
         """Each party computes its own blocks: no row moves, and no server or party sees another one's."""
         everybody = (Cohort(0, sum(party.people for party in self._contributors)),)
@@ -293,14 +287,6 @@ class SharedOracle(ModelOracle):
         blocks = PeopleInBlocks(estimate, uniform_bytes(self._source, SEED_BYTES))
         view._blocks, view.schema = blocks.text, blocks.table
         return view
-
-    def _at(self, epsilon: Epsilon, cohorts: Sequence[Cohort]) -> Self:
-        """The same of these people, at this epsilon."""
-        other = copy(self)
-        other._cohorts, other.people = tuple(cohorts), sum(one.size() for one in cohorts)
-        other._epsilon = Epsilon.requested(epsilon)
-        other._step_by_step = None
-        return other
 
     @property
     def _asked_people(self) -> int:

@@ -42,11 +42,12 @@ from localdp.oracles.mixing import mixed_reports
 from localdp.oracles.promise import DEFAULT_DELTA, SMALLEST_DELTA, Promise
 from localdp.oracles.wrapping import ReportsAround
 from localdp.party.party import Request
+from localdp.party.policy import operator_of
 from localdp.randomizers.definition import Reports
 from localdp.randomness.keys import KEY_BYTES, derive_key
 from localdp.randomness.keystream import KeystreamSource
 from localdp.randomness.source import RandomSource, uniform_bytes
-from localdp.sharing.collection import Contributor, operator_of
+from localdp.sharing.collection import Contributor
 from localdp.sharing.flooded_round import FloodedQuestion
 
 __all__ = ["DEFAULT_DELTA", "SMALLEST_DELTA", "KnownParties", "Mixer", "Promise", "Shuffler"]

@@ -41,7 +41,7 @@ from localdp.queries.asked import query_of
 from localdp.queries.blocks import PeopleInBlocks, require_blocks
 from localdp.queries.encoded import Query, encoding_of, measured
 from localdp.randomizers.definition import LocalRandomizer, Reports, Values
-from localdp.randomizers.memoised import Memo, MemoisedRandomizer, is_memoised
+from localdp.randomizers.memoised import Memo, MemoisedRandomizer, epsilon_charged, is_memoised
 from localdp.randomness.lanes import LanedSource
 from localdp.randomness.source import RandomSource, uniform_bytes
 from localdp.sharing.blocks import ShareBlock
@@ -203,7 +203,7 @@ class Party(FloodedParty):
         randomizer, epoch = request.randomizer, self.epoch
         question = request.question(epoch.records.schema)
         self.policy.require_query(question.query)
-        cost = randomizer.epsilon_permanent if is_memoised(randomizer) else randomizer.epsilon
+        cost = epsilon_charged(randomizer)
         name, about = self.name_of(request), question.about(randomizer)
         told = (question.text, question.columns, request.mixed, request.epoch)
         return question, Bill(name, epoch, cost, about, caller, *told)

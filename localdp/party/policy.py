@@ -19,6 +19,11 @@ from localdp.queries.parser import parse
 from localdp.queries.text import to_text
 
 
+def operator_of(name: str) -> str:
+    """Who speaks for a party: whoever has the certificate of the part of its name before "/"."""
+    return name.partition("/")[0]
+
+
 def opening_text(text: str) -> str:
     """The opening move of a game in its one spelling, as `Policy.games` has it."""
     move = parse(text)

@@ -139,6 +139,15 @@ class TalliedRandomizer(LocalRandomizer, Protocol):
         ...
 
 
+def require_tallied(randomizer: LocalRandomizer) -> TalliedRandomizer:
+    """The randomizer, if its reports are summed up; or a refusal."""
+    if not isinstance(randomizer, TalliedRandomizer):
+        raise InvalidParameter(
+            "reports over an open domain are not summed up: keep them, and score candidates"
+        )
+    return randomizer
+
+
 @runtime_checkable
 class PackedTally(Protocol):
     """A randomizer that sums reports up without unpacking them."""

@@ -98,6 +98,11 @@ def is_memoised(randomizer: LocalRandomizer) -> TypeGuard[MemoisedRandomizer]:
     return randomizer.memoised
 
 
+def epsilon_charged(randomizer: LocalRandomizer) -> Epsilon:
+    """What a person pays for an epoch of reports: of permanent answers, any number together; else, each of them."""
+    return randomizer.epsilon_permanent if is_memoised(randomizer) else randomizer.epsilon
+
+
 class Memo:
     """A party's memory of one collection: permanent answers that need not be stored."""
 

@@ -24,8 +24,7 @@ from math import exp, expm1
 
 from localdp.randomness.geometric import LARGEST_TABLE_SCALE, Geometric, checked_rate, exp_powers
 from localdp.randomness.inverse_cdf import Enclosures, LazyInverseCdf, in_blocks, scaled, zigzag
-from localdp.randomness.source import Integers, RandomSource
-from localdp.randomness.uniform import require_count
+from localdp.randomness.source import Integers, RandomSource, require_count
 
 _GUARD_BITS = 8
 

@@ -29,9 +29,10 @@ from localdp.randomness.source import (
     RawWord,
     Width,
     Words,
+    require_bound,
+    require_count,
 )
 from localdp.randomness.stream import checked_thresholds
-from localdp.randomness.uniform import require_bound, require_count
 
 MOST_PATHS = 2_000_000
 T = TypeVar("T")

@@ -26,8 +26,14 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.randomness.source import WORD_BITS, WORD_RANGE, IntegerLaw, Integers, RandomSource
-from localdp.randomness.uniform import require_count
+from localdp.randomness.source import (
+    WORD_BITS,
+    WORD_RANGE,
+    IntegerLaw,
+    Integers,
+    RandomSource,
+    require_count,
+)
 
 Enclosures = tuple[list[int], list[int]]
 Enclose = Callable[[int, int], Enclosures]

@@ -36,9 +36,18 @@ from localdp.errors import InvalidParameter
 from localdp.randomness.fixed_search import law_search
 from localdp.randomness.keys import derive_key
 from localdp.randomness.keystream import BLOCK_BYTES, CHUNK_BYTES, encrypted, fill, keystream, room_for
-from localdp.randomness.source import Bits, IntegerLaw, Integers, RawWord, Width, Words
+from localdp.randomness.source import (
+    Bits,
+    IntegerLaw,
+    Integers,
+    RawWord,
+    Width,
+    Words,
+    require_bound,
+    require_count,
+)
 from localdp.randomness.stream import checked_thresholds, raw_dtype
-from localdp.randomness.uniform import fold_words, require_bound, require_count
+from localdp.randomness.uniform import fold_words
 
 LARGEST_LANE = (1 << 48) - 1
 _BATCH_BYTES = 1 << 18  # of keystream that is made at a time for single lanes

@@ -28,8 +28,8 @@ from localdp.errors import InvalidParameter
 from localdp.randomness.enclosures import exp_enclosure, log_enclosure
 from localdp.randomness.geometric import LARGEST_TABLE_SCALE, Geometric, checked_rate
 from localdp.randomness.inverse_cdf import Enclosures, LazyInverseCdf, in_blocks
-from localdp.randomness.source import Bits, Integers, RandomSource
-from localdp.randomness.uniform import below_each, require_count
+from localdp.randomness.source import Bits, Integers, RandomSource, require_count
+from localdp.randomness.uniform import below_each
 
 LARGEST_PARTS = 1 << 20
 LARGEST_EXPONENT = 64

@@ -35,8 +35,7 @@ import numpy as np
 from localdp.errors import InvalidParameter
 from localdp.randomness.enclosures import exp_enclosure
 from localdp.randomness.inverse_cdf import Enclosures, LazyInverseCdf, in_blocks
-from localdp.randomness.source import WORD_BITS, Bits, Integers, RandomSource
-from localdp.randomness.uniform import require_count
+from localdp.randomness.source import WORD_BITS, Bits, Integers, RandomSource, require_count
 
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 1, 1 << 56
 _SMALLEST_DRAWN = 1 << 8  # smaller ones are drawn on a finer grid

@@ -81,3 +81,15 @@ class RandomSource(Protocol):
 def uniform_bytes(source: RandomSource, count: int) -> bytes:
     """So many independent uniform bytes: a key, a seed or a name that nobody guesses."""
     return source.raw(np.uint8, count).tobytes()
+
+
+def require_bound(bound: int) -> None:
+    """Refuse a bound outside 1 .. 2**64."""
+    if not 1 <= bound <= WORD_RANGE:
+        raise InvalidParameter("the bound of a uniform integer must lie between 1 and 2**64")
+
+
+def require_count(count: int) -> None:
+    """Refuse a negative number of draws."""
+    if count < 0:
+        raise InvalidParameter("the number of draws must not be negative")

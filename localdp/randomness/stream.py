@@ -23,14 +23,18 @@ from numpy.typing import NDArray
 
 from localdp.errors import InvalidParameter
 from localdp.randomness.inverse_cdf import LazyInverseCdf, eight_bits_cdf, integer_law_cdf
-from localdp.randomness.source import WORD_RANGE, Bits, IntegerLaw, Integers, RawWord, Width, Words
-from localdp.randomness.uniform import (
-    HALF_WORD_RANGE,
-    fold_half_words,
-    fold_words,
+from localdp.randomness.source import (
+    WORD_RANGE,
+    Bits,
+    IntegerLaw,
+    Integers,
+    RawWord,
+    Width,
+    Words,
     require_bound,
     require_count,
 )
+from localdp.randomness.uniform import HALF_WORD_RANGE, fold_half_words, fold_words
 
 _BLOCK = 1 << 16
 _WIDE_BLOCK = 1 << 15  # for words: what is freed and asked for again must stay too small to be mapped anew

@@ -15,22 +15,9 @@ tests/contract/test_random_source.py.
 import numpy as np
 from numpy.typing import NDArray
 
-from localdp.errors import InvalidParameter
 from localdp.randomness.source import WORD_RANGE, Bits, Integers, RandomSource, Words
 
 HALF_WORD_RANGE = 1 << 32
-
-
-def require_bound(bound: int) -> None:
-    """Refuse a bound outside 1 .. 2**64."""
-    if not 1 <= bound <= WORD_RANGE:
-        raise InvalidParameter("the bound of a uniform integer must lie between 1 and 2**64")
-
-
-def require_count(count: int) -> None:
-    """Refuse a negative number of draws."""
-    if count < 0:
-        raise InvalidParameter("the number of draws must not be negative")
 
 
 def fold_half_words(

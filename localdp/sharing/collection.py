@@ -54,11 +54,6 @@ class Contributor:
     people: int
 
 
-def operator_of(name: str) -> str:
-    """Who speaks for a party: whoever has the certificate of the part of its name before "/"."""
-    return name.partition("/")[0]
-
-
 @dataclass(frozen=True, slots=True)
 class Collection:
     """What is collected, from whom, by whom, how it is checked, and with which noise."""

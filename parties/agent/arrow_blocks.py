@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from localdp.errors import InvalidParameter
+from localdp.errors import requiring
 
 if TYPE_CHECKING:
     import pyarrow
@@ -22,10 +22,8 @@ class Blocks:
     """Named columns, filled block by block."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        try:
+        with requiring("a database needs pyarrow", "database"):
             import pyarrow  # noqa: F401
-        except ImportError as error:
-            raise InvalidParameter("a database needs pyarrow: pip install 'localdp[database]'") from error
         self._names = names
         self._columns: list[list[pyarrow.Array]] = [[] for _ in names]
 

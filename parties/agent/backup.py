@@ -33,9 +33,9 @@ from parties.agent.chain import (
     VERSION,
     Chain,
     Standing,
+    ledger_errors,
     link_at,
     open_read_only,
-    storage_errors,
     version_of,
 )
 from parties.agent.entries import Content, EpochEnded, Lineage, Loss
@@ -51,7 +51,7 @@ from parties.agent.opening import (
 )
 from parties.agent.same_file import COMPANIONS, Lock
 from parties.agent.secret_file import FILE_NAME, SecretFile, load_secrets
-from parties.durable import make_private_directory, open_synced, sync_directory, transaction
+from parties.durable import make_private_directory, open_synced, sync_directory, transaction, written_whole
 from parties.witness.heads import Head, Witness
 
 FORMAT = "localdp backup v1"
@@ -74,7 +74,7 @@ def make_backup(ledger: Path, party: str, out: Path, *, witness: Witness | None 
     secrets = load_secrets(ledger.parent)
     seen = witness.latest() if witness is not None else None
     _require_marked(ledger)
-    with storage_errors(ledger), tempfile.TemporaryDirectory(dir=out.absolute().parent) as place:
+    with ledger_errors(ledger), tempfile.TemporaryDirectory(dir=out.absolute().parent) as place:
         copy, mark = Path(place) / _LEDGER, Path(place) / _MARK
         shutil.copyfile(mark_path(ledger), mark)  # first: the ledger is never below the mark of before
         with closing(open_read_only(ledger)) as file, closing(sqlite3.connect(copy)) as copied:
@@ -91,7 +91,7 @@ def make_backup(ledger: Path, party: str, out: Path, *, witness: Witness | None 
 def _require_marked(ledger: Path) -> None:
     if not ledger.is_file():
         raise no_ledger(ledger)
-    with storage_errors(ledger), closing(open_read_only(ledger)) as file:
+    with ledger_errors(ledger), closing(open_read_only(ledger)) as file:
         if version_of(file) != VERSION:
             raise InvalidParameter(
                 "the ledger was written by an older version of localdp, or is empty: start the agent once first"
@@ -123,20 +123,10 @@ def _standing(file: sqlite3.Connection, chain: Chain) -> Standing:
 
 def _pack(place: Path, out: Path) -> None:
     """One file, for its owner's eyes, whole or not at all."""
-    made, part = tempfile.mkstemp(dir=out.absolute().parent, prefix=f".{out.name}.")  # mode 600
-    try:
-        with os.fdopen(made, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                for path in sorted(place.iterdir()):
-                    if not path.name.endswith(COMPANIONS):
-                        archive.write(path, path.name)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, out)
-    except BaseException:
-        os.unlink(part)
-        raise
-    sync_directory(out.absolute().parent)
+    with written_whole(out) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(place.iterdir()):
+            if not path.name.endswith(COMPANIONS):
+                archive.write(path, path.name)
 
 
 def restore(
@@ -158,7 +148,7 @@ def restore(
     make_private_directory(ledger.parent)
     lock = Lock(ledger, alone=True)
     try:
-        with storage_errors(ledger), _unpacked(backup, party, ledger.parent) as place:
+        with ledger_errors(ledger), _unpacked(backup, party, ledger.parent) as place:
             secrets = _keys(place, ledger.parent)
             _require_its_witness(place / _LEDGER, witness)
             mark = MarkFile(mark_path(ledger), secrets.chain_key)
@@ -174,7 +164,7 @@ def restore(
 def keys_in(backup: Path, party: str, beside: Path) -> SecretFile:
     """The keys of a backup, for a machine that has none yet."""
     make_private_directory(beside)
-    with storage_errors(backup), _unpacked(backup, party, beside) as place:
+    with ledger_errors(backup), _unpacked(backup, party, beside) as place:
         return load_secrets(place)
 
 

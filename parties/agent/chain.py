@@ -12,16 +12,17 @@ Checked in tests/unit/parties/agent/test_ledger_chain.py.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from localdp.errors import StorageFailed
 from localdp.framing import framed
+from parties import durable
 from parties.agent.entries import (
     Content,
     Decided,
@@ -37,12 +38,17 @@ from parties.agent.entries import (
     kind_of,
     to_bytes,
 )
-from parties.durable import BUSY_SECONDS, failure
+from parties.durable import BUSY_SECONDS
 
 APPLICATION = 0x6C647067  # "ldpg"
 VERSION = 2
 FIRST_LINK = bytes(32)
-_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+# Whatever goes wrong with the ledger's file.
+ledger_errors = functools.partial(
+    durable.storage_errors,
+    "the ledger",
+    damaged="Restore a backup that is whole, by `localdp agent restore`",
+)
 _COLUMNS = "number, kind, stamp, request, body, link"
 LAYOUT = (
     """
@@ -254,17 +260,3 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         file.close()
         raise
     return file
-
-
-@contextmanager
-def storage_errors(path: Path | None = None) -> Iterator[None]:
-    """Whatever goes wrong with the file, as one error of ours."""
-    try:
-        yield
-    except (sqlite3.Error, OSError, OverflowError) as error:
-        told = failure("the ledger", path, error)
-        if getattr(error, "sqlite_errorname", "").startswith(_DAMAGED):
-            told = StorageFailed(
-                f"{told}: it is damaged. Restore a backup that is whole, by `localdp agent restore`"
-            )
-        raise told from error

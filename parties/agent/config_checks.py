@@ -6,8 +6,7 @@ Checked in tests/unit/parties/agent/test_agent_config.py.
 from __future__ import annotations
 
 from localdp.errors import InvalidParameter
-from localdp.party.policy import Policy
-from localdp.sharing.collection import operator_of
+from localdp.party.policy import Policy, operator_of
 from parties.agent.sections import Sections
 from parties.agent.settings import AgentConfig, Dial
 from parties.identity import role_host

@@ -15,7 +15,6 @@ tests/fault/test_refresh_under_load.py.
 from __future__ import annotations
 
 import fcntl
-import io
 import json
 import os
 import zipfile
@@ -23,16 +22,17 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from localdp.domains import Ownership, Records, Schema
 from localdp.errors import Busy, LocalDpError, StorageFailed
 from localdp.party.epoch import IDENTIFIER_BYTES, Epoch
-from parties.agent.chain import VERSION, OpenedEpoch, entry_of, open_read_only, version_of
+from parties.agent.chain import VERSION, OpenedEpoch, entry_of, ledger_errors, open_read_only, version_of
 from parties.agent.entries import EpochEnded, EpochOpened
 from parties.agent.people import Numbers
-from parties.durable import storage_errors, sync_directory
+from parties.durable import storage_errors, written_whole
 
 _FORMAT = "localdp epoch v1"
 _GONE = (
@@ -85,7 +85,7 @@ def copied(
 
 def opened_epoch(ledger: Path) -> OpenedEpoch | None:
     """The epoch that a ledger says is open, found without booking its charges; None if there is none."""
-    with storage_errors("the ledger", ledger), closing(open_read_only(ledger)) as file:
+    with ledger_errors(ledger), closing(open_read_only(ledger)) as file:
         if version_of(file) != VERSION:
             return None
         row = file.execute(
@@ -107,19 +107,11 @@ def identifier_of(opened: OpenedEpoch | None) -> bytes:
 def save_epoch(directory: Path, identifier: bytes, records: Records, ownership: Ownership | None) -> None:
     """Write a copy of the records, whole or not at all, and on the disk when this returns."""
     path = _path(directory, identifier)
-    part = path.with_suffix(".part")
-    with storage_errors("the copy of the records", path):
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                _write(file, records, ownership)
-                file.flush()
-                os.fsync(file.fileno())
-        except BaseException:
-            part.unlink()  # a full disk is not to stay full of it
-            raise
-        part.replace(path)
-        sync_directory(directory)
+    with (
+        storage_errors("the copy of the records", path),
+        written_whole(path, part=path.with_suffix(".part")) as file,
+    ):
+        _write(file, records, ownership)
 
 
 def load_epoch(directory: Path, opened: OpenedEpoch, pin: bytes) -> Epoch:
@@ -148,7 +140,7 @@ def _path(directory: Path, identifier: bytes) -> Path:
     return directory / f"epoch-{identifier.hex()}.npz"
 
 
-def _write(file: io.BufferedWriter, records: Records, ownership: Ownership | None) -> None:
+def _write(file: BinaryIO, records: Records, ownership: Ownership | None) -> None:
     about = {
         "format": _FORMAT,
         "schema": records.schema.to_data(),

@@ -43,7 +43,7 @@ from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Accounts, Charge, Debtors, Receipt, as_noted, is_nobody
 from localdp.accounting.quotas import Quotas
 from localdp.errors import LocalDpError, PolicyRefused, RequestExpired, StorageFailed
-from parties.agent.chain import Chain, OpenedEpoch, Standing, storage_errors
+from parties.agent.chain import Chain, OpenedEpoch, Standing, ledger_errors
 from parties.agent.checkpoint import MOST_STEPS, digest_of, last_checkpoint, steps_of, store
 from parties.agent.countersigning import Countersigning
 from parties.agent.entries import (
@@ -109,7 +109,7 @@ class SqliteLedger:
         self._standing = Standing()
         self._steps = 0  # of work to book again what came after the last checkpoint
         self._settled = -1  # so many entries are known to the mark and to the witness
-        with storage_errors(path), ExitStack() as undo:
+        with ledger_errors(path), ExitStack() as undo:
             self._open(path, undo)
             self._closing = undo.pop_all()
 
@@ -168,7 +168,7 @@ class SqliteLedger:
         entry: LedgerEntry | None = None
         self._settle()  # or everybody would pay, while the witness is away, and nobody be answered
         self._require_writable()
-        with storage_errors(), transaction(self._file):
+        with ledger_errors(), transaction(self._file):
             charge, stamp, debtors = self._examined(charge)
             if debtors is not None:
                 entry = self._written(as_noted(charge, debtors), stamp)
@@ -184,7 +184,7 @@ class SqliteLedger:
         """Refuse what `charge` would refuse now, under the same lock; nothing is charged."""
         self._settle()
         self._require_writable()
-        with storage_errors(), transaction(self._file):
+        with ledger_errors(), transaction(self._file):
             self._examined(charge)
 
     def open_epoch(
@@ -254,7 +254,7 @@ class SqliteLedger:
 
     def last_state(self) -> bytes | None:
         """The state of the records at the last charge; None if there was none."""
-        with storage_errors():
+        with ledger_errors():
             found = self._file.execute(
                 "SELECT request, number FROM entries WHERE kind = 'charge' ORDER BY number DESC LIMIT 1"
             ).fetchone()
@@ -330,7 +330,7 @@ class SqliteLedger:
         """Write what is made of the standing of now, if anything; when this returns, it is on disk and marked."""
         entry: LedgerEntry | None = None
         self._require_writable()
-        with storage_errors(), transaction(self._file):
+        with ledger_errors(), transaction(self._file):
             self._catch_up()
             content = make()
             if content is not None:
@@ -367,7 +367,7 @@ class SqliteLedger:
         return Checkpoint(digest_of(self._accounts.sums()), self._standing.total, self._standing.requests)
 
     def _caught_up(self) -> Standing:
-        with storage_errors():
+        with ledger_errors():
             self._catch_up()
         return self._standing
 

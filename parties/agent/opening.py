@@ -19,10 +19,10 @@ from parties.agent.chain import (
     FIRST_LINK,
     VERSION,
     Chain,
+    ledger_errors,
     link_at,
     open_read_only,
     require_whole,
-    storage_errors,
     version_of,
 )
 from parties.agent.mark import Mark, MarkFile, mark_path
@@ -84,7 +84,7 @@ def no_ledger(path: Path) -> StorageFailed:
 
 def require_something(path: Path) -> None:
     """Refuse a file that is no ledger, or was emptied, before anything is written into it."""
-    with storage_errors(path), closing(open_read_only(path)) as file:
+    with ledger_errors(path), closing(open_read_only(path)) as file:
         if version_of(file) == 0:
             raise _empty()
 

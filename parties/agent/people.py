@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.errors import InvalidRecord
-from parties.agent.chain import open_read_only, storage_errors, version_of
+from parties.agent.chain import ledger_errors, open_read_only, version_of
 from parties.durable import Data, open_synced, transaction
 
 Index = Literal["row", "person", "row of a person"]  # what a ledger keeps budgets by
@@ -72,7 +72,7 @@ def require_meaning(ledger: Path, meaning: Meaning) -> None:
     pinned = pinned_meaning(ledger) if ledger.exists() else None
     if pinned is None or meaning.agrees(pinned):
         return
-    with storage_errors(ledger), closing(open_read_only(ledger)) as file:
+    with ledger_errors(ledger), closing(open_read_only(ledger)) as file:
         charged = _has_charges(file)
     if charged:
         raise InvalidRecord(
@@ -85,13 +85,13 @@ def complete_meaning(ledger: Path, meaning: Meaning) -> None:
     """Write down in full what an older version wrote down in part; before the ledger is opened."""
     if pinned_meaning(ledger) == str(meaning):
         return
-    with storage_errors(ledger), closing(open_synced(ledger)) as file, transaction(file):
+    with ledger_errors(ledger), closing(open_synced(ledger)) as file, transaction(file):
         file.execute("UPDATE indices SET meaning = ? WHERE meaning = ?", (str(meaning), meaning.index))
 
 
 def pinned_meaning(ledger: Path) -> str | None:
     """What the ledger's numbers stand for; None if it has none."""
-    with storage_errors(ledger), closing(open_read_only(ledger)) as file:
+    with ledger_errors(ledger), closing(open_read_only(ledger)) as file:
         try:
             found = file.execute("SELECT meaning FROM indices").fetchone()
         except sqlite3.OperationalError:
@@ -157,7 +157,7 @@ def _known(ledger: Path) -> dict[bytes, int]:
     """The people who have numbers."""
     if not ledger.exists():
         return {}
-    with storage_errors(ledger), closing(open_read_only(ledger)) as file:
+    with ledger_errors(ledger), closing(open_read_only(ledger)) as file:
         tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if "people" not in tables:
             return {}

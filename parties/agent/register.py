@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from localdp.errors import InvalidParameter
 from localdp.framing import digest
-from parties.agent.chain import FIRST_LINK, Chain, storage_errors
+from parties.agent.chain import FIRST_LINK, Chain, ledger_errors
 from parties.agent.entries import CHARGE, LedgerEntry, from_data, to_bytes, to_data
 from parties.agent.mark import MarkFile, mark_path
 from parties.agent.opening import no_ledger, open_to_read
@@ -40,7 +40,7 @@ def entries_of(path: Path, chain_key: bytes) -> list[LedgerEntry]:
     if not path.is_file():
         raise no_ledger(path)
     chain, mark = Chain(chain_key), MarkFile(mark_path(path), chain_key)
-    with storage_errors(path), open_to_read(path, chain, mark) as file:
+    with ledger_errors(path), open_to_read(path, chain, mark) as file:
         return list(chain.read(file))
 
 

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from localdp.errors import InvalidParameter
 from localdp.party.secrets import SECRET_BYTES, Secrets
 from localdp.randomness.keys import derive_key
-from parties.durable import make_private_directory, require_private, sync_directory
+from parties.durable import make_private_directory, require_private, written_whole
 
 FILE_NAME = "secrets.json"
 
@@ -99,12 +99,6 @@ def _write(path: Path, content: SecretFile) -> None:
         "keys": {name: key.hex() for name, key in content.secrets.keys.items()},
         "signing": content.signing.hex(),
     }
-    part = path.with_suffix(".part")
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w") as file:
-        json.dump(data, file, indent=2)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    # Or a power cut could bring the file of before back, without a key that is in use.
-    sync_directory(path.parent)
+    # Synced, or a power cut could bring the file of before back, without a key that is in use.
+    with written_whole(path, part=path.with_suffix(".part")) as file:
+        file.write(json.dumps(data, indent=2).encode())

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localdp.domains import Domain
-from localdp.errors import InvalidParameter, InvalidRecord
+from localdp.errors import InvalidParameter, InvalidRecord, requiring
 from parties.agent.cells import TextCells, numbered
 from parties.agent.csv_table import CsvFile, CsvFormat, read_columns
 from parties.agent.parquet_table import ParquetTable
@@ -147,12 +147,8 @@ def _in_blocks(path: Path) -> ParquetTable | None:
 
 
 def _arrow(path: Path, wanted: Sequence[str] | None) -> pyarrow.Table:
-    try:
+    with requiring(f"{path}: all but CSV needs pyarrow", "agent"):
         from pyarrow import ArrowException, feather, ipc, parquet
-    except ImportError as error:
-        raise InvalidParameter(
-            f"{path}: all but CSV needs pyarrow: pip install 'localdp[agent]'"
-        ) from error
     try:
         with path.open("rb") as file:
             if path.suffix.lower() == ".parquet":

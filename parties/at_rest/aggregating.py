@@ -18,7 +18,7 @@ from functools import partial
 
 from localdp.errors import InvalidParameter, MalformedReport, RequestExpired, said_by
 from localdp.experiments.crowd_reports import keep_heap
-from localdp.randomizers.definition import LocalRandomizer, TalliedRandomizer, Tally, tally_packed
+from localdp.randomizers.definition import TalliedRandomizer, Tally, require_tallied, tally_packed
 from parties.at_rest.places import found
 from parties.at_rest.report_file import (
     REPORTS_PER_ROW,
@@ -85,7 +85,7 @@ def aggregate(
     files, repeated = _counting(places, asked, now(), disjoint=disjoint)
     first = files[0].heading
     total = merged(
-        partial(_tally, _tallied(first.randomizer)),
+        partial(_tally, require_tallied(first.randomizer)),
         (part for file in files for part in _parts(file)),
         Tally.merge,
         lambda _, so_far: done(so_far),
@@ -161,14 +161,6 @@ def _require_known(place: str, heading: Heading, files: Iterable[ReportFile]) ->
 def _parts(file: ReportFile) -> Iterator[FilePart]:
     for first in range(0, file.groups, _GROUPS_OF_TASK):
         yield FilePart(file, first, min(first + _GROUPS_OF_TASK, file.groups))
-
-
-def _tallied(randomizer: LocalRandomizer) -> TalliedRandomizer:
-    if not isinstance(randomizer, TalliedRandomizer):
-        raise InvalidParameter(
-            "reports over an open domain are not summed up: keep them, and score candidates"
-        )
-    return randomizer
 
 
 def _tally(randomizer: TalliedRandomizer, part: FilePart) -> Tally:

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import glob
 import os
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from localdp.errors import InvalidParameter
-from parties.durable import sync_directory
+from localdp.errors import InvalidParameter, requiring
+from parties.durable import written_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fsspec import AbstractFileSystem
 
-_SUFFIX = ".part"  # of a file that is not whole yet
 _HERE = ("file://", "local://")  # what fsspec calls this machine
 
 
@@ -79,28 +77,13 @@ def _path(place: str) -> str:
 @contextmanager
 def _written_here(path: Path) -> Iterator[BinaryIO]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(
-        dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX
-    )  # a new file, for its owner alone
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except BaseException:
-        os.unlink(partial)
-        raise
-    sync_directory(path.parent)
+    with written_whole(path) as file:
+        yield file
 
 
 def _system(place: str) -> tuple[AbstractFileSystem, str]:
-    try:
+    with requiring(f"{place!s:.80} is not on this machine: such addresses need the extra scale", "scale"):
         import fsspec
-    except ImportError as error:
-        raise InvalidParameter(
-            f"{place!s:.80} is not on this machine: such addresses need the extra scale: pip install 'localdp[scale]'"
-        ) from error
     try:
         system, path = fsspec.core.url_to_fs(place)
     except (ImportError, ValueError) as error:

@@ -20,7 +20,7 @@ from localdp.party.party import Request
 from localdp.queries.parser import parse
 from localdp.queries.text import to_text
 from localdp.randomizers.definition import LocalRandomizer
-from localdp.randomizers.memoised import is_memoised
+from localdp.randomizers.memoised import epsilon_charged
 from localdp.randomness.source import RandomSource
 from parties.codec import query_text, randomizer_from_bytes, randomizer_to_bytes
 from parties.durable import write_atomically
@@ -47,8 +47,7 @@ class RoundFile:
     @property
     def charged(self) -> Epsilon:
         """What everybody pays: of permanent answers, that of all reports of an epoch together."""
-        randomizer = self.request.randomizer
-        return randomizer.epsilon_permanent if is_memoised(randomizer) else randomizer.epsilon
+        return epsilon_charged(self.request.randomizer)
 
     def canonical(self) -> str:
         """The query in the one way that parties write it, whatever their schema."""

@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 
 from localdp.domains import Records
+from localdp.domains.dealing import dealt_out
 from localdp.errors import LocalDpError
 from localdp.experiments.catalogue import LearnerTask
 from localdp.experiments.faults import Faulty
@@ -28,7 +29,6 @@ from parties.experiments.cells import Cell, SweepWork, cells_of
 from parties.experiments.definition import Experiment
 from parties.experiments.populations import population
 from parties.experiments.trials import oracle_of_trial, processes_of, setting_of_trial
-from parties.federated.whereabouts import dealt_out
 from parties.status import reason
 
 FEW, MANY = 1000, 20_000

@@ -51,6 +51,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from localdp.algorithms.definition import Learner
+from localdp.domains.dealing import MOST_PARTIES
 from localdp.errors import InvalidParameter, InvalidRecord, QueryRefused
 from localdp.experiments.catalogue import (
     LEARNERS,
@@ -78,7 +79,7 @@ from parties.experiments.definition import (
 )
 from parties.experiments.populations import SETS, is_synthetic, schema_of, table_of
 from parties.experiments.values import Section
-from parties.federated.whereabouts import MOST_PARTIES, SERVERS
+from parties.federated.whereabouts import SERVERS
 from parties.toml_file import TomlFile
 
 MOST_PEOPLE = 10**7

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from localdp.domains.dealing import dealt_out
 from localdp.errors import InvalidParameter, LocalDpError, QueryRefused, SignalTooWeak, TooFewReports
 from localdp.randomness.keyring import Keyring
 from parties.executors.chosen import HERE, ChosenExecutor
@@ -29,7 +30,6 @@ from parties.experiments.populations import population
 from parties.experiments.processes import require_few_processes
 from parties.experiments.results import Results, require_formats, results_of, write_results
 from parties.experiments.trials import oracle_of_trial, run_block
-from parties.federated.whereabouts import dealt_out
 
 Done = Callable[[Block, BlockResult], None]
 

@@ -17,6 +17,7 @@ from localdp.experiments.catalogue import QueryTask
 from localdp.experiments.cheating import CheatingParty, all_alike, loud_record
 from localdp.experiments.faults import Faulty, FaultyLROracle, FaultyShareServers, Rejections
 from localdp.oracles.definition import StatisticalQueryOracle
+from localdp.oracles.models import TrustModel
 from localdp.oracles.simulated import simulated_parties, simulated_servers
 from localdp.queries.asked import checked_plan
 from localdp.randomness.keyring import Keyring
@@ -45,13 +46,14 @@ def limit_of(experiment: Experiment) -> Epsilon:
 
 
 def in_this_process(
-    experiment: Experiment, keyring: Keyring, parts: Sequence[Records], faulty: Faulty
+    experiment: Experiment, model: TrustModel, keyring: Keyring, parts: Sequence[Records], faulty: Faulty
 ) -> tuple[FaultyLROracle, FaultyShareServers]:
-    """Fresh parties with fresh ledgers, and fresh share servers."""
+    """Fresh parties with fresh ledgers, and fresh share servers, for a model that has any."""
     lying = faulty.cheating if experiment.faults.cheat == "reports" else ()
     limit = limit_of(experiment)
     parties = simulated_parties(parts, keyring, limit, cheating=lying, cheater=CheatingParty)
-    servers = simulated_servers(experiment.parties.share_servers, keyring)
+    number = experiment.parties.share_servers if model.needs_share_servers else 0
+    servers = simulated_servers(number, keyring)
     return FaultyLROracle(parties, faulty), FaultyShareServers(parties, servers, faulty)
 
 

@@ -19,7 +19,7 @@ from localdp.accounting.claim import PrivacyClaim
 from localdp.accounting.ledger import MemoryLedger
 from localdp.algorithms.definition import Measures
 from localdp.domains import Records
-from localdp.domains.dealing import joined
+from localdp.domains.dealing import dealt_out, joined
 from localdp.errors import BudgetExhausted, LocalDpError, PolicyRefused
 from localdp.experiments.catalogue import Measured
 from localdp.experiments.faults import Faulty, FaultyShareServers
@@ -39,7 +39,6 @@ from parties.experiments.settings import (
     in_this_process,
     limit_of,
 )
-from parties.federated.whereabouts import dealt_out
 from parties.status import reason
 
 _POPULATIONS = 2  # kept in a worker
@@ -100,12 +99,13 @@ def setting_of_trial(
         return keyring.source("trial", cell.name, str(trial), purpose)
 
     count, options = experiment.parties.count, experiment.options.get(cell.model, {})
-    at_hand = model_named(cell.model).needs_records
+    model = model_named(cell.model)
+    at_hand = model.needs_records
     faulty = Faulty.drawn(count, *experiment.faults.counts(count), coins("faults"))
     told = as_told(experiment, records, parts, faulty)
     if at_hand:  # whoever has the records beforehand misses nobody
         faulty = Faulty(cheating=faulty.cheating)
-    lr, shares = in_this_process(experiment, keyring, told, faulty)
+    lr, shares = in_this_process(experiment, model, keyring, told, faulty)
     reports: LROracle = lr
     uploads: FaultyShareServers | CountingShareServers = shares
     if processes is not None:
@@ -114,7 +114,7 @@ def setting_of_trial(
     ledger = MemoryLedger(records.people, limit_of(experiment))
     honest = fewest_honest(experiment, parts)
     parties = Parties(reports, uploads, records=handed, curator=ledger, honest=honest)
-    oracle = oracle_of(cell.model, parties, cell.epsilon, coins, options)
+    oracle = oracle_of(model, parties, cell.epsilon, coins, options)
     return Setting(oracle, faulty, uploads.rejections, lr, shares)
 
 

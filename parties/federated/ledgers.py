@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.accounting.ledger import Accounts, Charge, MemoryLedger, Receipt
-from parties.agent.chain import Chain, open_read_only, storage_errors
+from parties.agent.chain import Chain, ledger_errors, open_read_only
 from parties.agent.entries import Loss
 
 
@@ -55,7 +55,7 @@ class LedgerFile:
 
     def spent(self) -> NDArray[np.int64]:
         """Nanonats spent by each person, up to now."""
-        with storage_errors(), closing(open_read_only(self.path)) as file:
+        with ledger_errors(), closing(open_read_only(self.path)) as file:
             for entry in Chain(None).read(file, self._last):
                 if isinstance(entry.content, Charge):
                     self._accounts.rebook(entry.content)

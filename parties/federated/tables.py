@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localdp.domains import Records, Schema
-from localdp.errors import InvalidParameter, InvalidRecord
+from localdp.errors import InvalidParameter, InvalidRecord, requiring
 from parties.agent.data import load_table, records_of_columns, records_of_table
 from parties.agent.declared import Declared, declared_schema
 from parties.toml_file import TomlFile
@@ -73,10 +73,8 @@ def _declared_in_file(path: Path) -> Declared:
 
 def _arrow(data: object) -> pyarrow.Table:
     """A pandas or polars data frame as an Arrow table; an Arrow table as it is."""
-    try:
+    with requiring("data frames need pyarrow", "agent"):
         import pyarrow
-    except ImportError as error:
-        raise InvalidParameter("data frames need pyarrow: pip install 'localdp[agent]'") from error
     if isinstance(data, pyarrow.Table):
         return data
     if hasattr(data, "to_arrow"):  # polars

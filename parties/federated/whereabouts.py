@@ -16,7 +16,7 @@ from localdp.accounting.ledger import MemoryLedger
 from localdp.accounting.remaining import Step
 from localdp.accounting.shuffling import FEWEST_PEOPLE
 from localdp.domains import Records
-from localdp.domains.dealing import dealt, joined
+from localdp.domains.dealing import joined
 from localdp.errors import InvalidParameter
 from localdp.oracles.lr import InProcessLROracle, LROracle
 from localdp.oracles.models import Parties
@@ -24,8 +24,9 @@ from localdp.oracles.shared import InProcessShareServers
 from localdp.oracles.shuffler import Promise
 from localdp.oracles.simulated import simulated_parties, simulated_servers
 from localdp.party.party import Party
+from localdp.party.policy import operator_of
 from localdp.randomness.keyring import Keyring
-from localdp.sharing.collection import Contributor, operator_of
+from localdp.sharing.collection import Contributor
 from localdp.sharing.share_server import ShareServer
 from parties.addresses import State
 from parties.coordinator import Peer, Reachable, RemoteParties
@@ -37,7 +38,6 @@ from parties.shuffler.client import RemoteShuffler
 from parties.simulation import launcher
 from parties.simulation.launched_shares import LaunchedShareServers
 
-MOST_PARTIES = 2000
 SERVERS = range(2, 17)
 ATTACH_SECONDS = 60.0
 
@@ -118,24 +118,6 @@ class Address:
     relay: str | None = None  # where agents dial in
     expect: tuple[str, ...] = ()  # which of them, all of whom are waited for
     told: Callable[[str], None] = lambda text: None  # hears how far share servers are, where it takes long
-
-
-def dealt_out(records: Records, parties: int | Sequence[int]) -> tuple[Records, ...]:
-    """The people dealt out to so many parties, or to parties of these sizes."""
-    if isinstance(parties, int):
-        if not 1 <= parties <= min(MOST_PARTIES, records.people):
-            raise InvalidParameter(
-                f"{records.people} people are dealt to 1 to {min(MOST_PARTIES, records.people)} parties"
-            )
-        return tuple(dealt(records, parties))
-    if not 1 <= len(parties) <= MOST_PARTIES or any(size < 1 for size in parties):
-        raise InvalidParameter(f"there are 1 to {MOST_PARTIES} parties, each with at least one person")
-    if sum(parties) != records.people:
-        raise InvalidParameter(
-            f"the sizes of the parties add up to {sum(parties)}, but there are {records.people} people"
-        )
-    ends = [sum(parties[: number + 1]) for number in range(len(parties))]
-    return tuple(records.slice(end - size, end) for size, end in zip(parties, ends, strict=True))
 
 
 def in_this_process(launch: Launch) -> Place:

@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 import grpc
 
 from localdp.errors import InvalidParameter, PolicyRefused, Unreachable
-from localdp.sharing.collection import operator_of
+from localdp.party.policy import operator_of
 from parties.admission import Registry
 from parties.identity import Context, may_speak_for, peer_fingerprint, peer_name
 from parties.relay.attachment import Attachment, RelayedCall, unattached

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, cycle
 from typing import Any
 
-from localdp.errors import LocalDpError
+from localdp.errors import requiring
 from localdp.experiments.panels import Panel, Point
 from localdp.oracles.compared import COMPARED
 from localdp.oracles.models import MODELS
@@ -38,12 +38,8 @@ _DOTTED = (0, (1, 1.4))
 
 def require_matplotlib() -> None:
     """Fails early, before a long run, where no plot could be drawn at its end."""
-    try:
+    with requiring("plots need matplotlib, which is not installed", "plots"):
         import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise LocalDpError(
-            "plots need matplotlib, which is not installed: pip install 'localdp[plots]'"
-        ) from error
 
 
 def panel_svg(panel: Panel, salt: str) -> str:

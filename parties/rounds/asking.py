@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
 from localdp.errors import LocalDpError
-from localdp.randomizers.definition import LocalRandomizer, TalliedRandomizer, Tally, tally_packed
+from localdp.randomizers.definition import LocalRandomizer, Tally, require_tallied, tally_packed
 from parties.coordinator import MOST_CALLS
 from parties.receiving import Piece
 from parties.status import reason
@@ -72,8 +72,8 @@ def reason_of(error: LocalDpError) -> str:
 
 def tallied(randomizer: LocalRandomizer, messages: Iterable[Piece]) -> Tally:
     """The sums over the reports in some messages, each of which is well formed; of nobody's reports they are zero."""
-    assert isinstance(randomizer, TalliedRandomizer)
-    merged = randomizer.tally(randomizer.unpack(b"", 0))
+    summed = require_tallied(randomizer)
+    merged = summed.tally(summed.unpack(b"", 0))
     for message in messages:
-        merged = merged.merge(tally_packed(randomizer, message.packed, message.reports))
+        merged = merged.merge(tally_packed(summed, message.packed, message.reports))
     return merged

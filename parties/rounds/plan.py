@@ -16,7 +16,7 @@ from localdp.errors import InvalidParameter
 from localdp.framing import digest
 from localdp.oracles.lr import cohorts_by_party
 from localdp.party.party import Request
-from localdp.randomizers.definition import TalliedRandomizer
+from localdp.randomizers.definition import TalliedRandomizer, require_tallied
 from parties.rounds.roster import Enrolled
 
 _ROUND_ID_BYTES = 8
@@ -128,8 +128,7 @@ class RoundPlan:
     @property
     def randomizer(self) -> TalliedRandomizer:
         """The request's randomizer, which can be summed up."""
-        assert isinstance(self.request.randomizer, TalliedRandomizer)
-        return self.request.randomizer
+        return require_tallied(self.request.randomizer)
 
     @property
     def range_people(self) -> int:
@@ -150,8 +149,7 @@ def planned(
     met = [party for party in parties if party.met]
     if not met:
         raise InvalidParameter("nobody is enrolled")
-    if not isinstance(request.randomizer, TalliedRandomizer):
-        raise InvalidParameter("a round sums reports up; those over an open domain have to be kept instead")
+    require_tallied(request.randomizer)
     sizes = [party.people for party in parties]
     whole = cohort or Cohort(0, sum(sizes))
     parts = [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import functools
+import re
+import tomllib
 from pathlib import Path
 
 import grimp
@@ -18,7 +20,9 @@ from importlinter.contracts.protected import ProtectedContract
 
 from tests.tidy.allowed_imports import AllowedImports
 
-CONFIG = Path(__file__).resolve().parents[2] / "pyproject.toml"
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = ROOT / "pyproject.toml"
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 ROOM = "localdp.passage"
 KINDS: dict[str, type[Contract]] = {
     "acyclic_siblings": AcyclicSiblingsContract,
@@ -76,3 +80,28 @@ MUTANTS = {
 @pytest.mark.parametrize("imports", MUTANTS.values(), ids=MUTANTS.keys())
 def test_an_import_that_breaks_a_rule_is_caught(imports: list[tuple[str, str]]) -> None:
     assert broken_by(*imports)
+
+
+ROOMS = {
+    "inside parties: from the command line down to the wire": "parties",
+    "inside localdp: from experiments down to errors": "localdp",
+}
+
+
+@pytest.mark.parametrize("rule", ROOMS)
+def test_the_picture_of_the_layers_is_the_rule(rule: str) -> None:
+    told = next(
+        one
+        for one in tomllib.loads(CONFIG.read_text())["tool"]["importlinter"]["contracts"]
+        if one["name"] == rule
+    )
+    (drawn,) = re.findall(rf"^ {ROOMS[rule]} .*?(?=^ -----|^```)", ARCHITECTURE, re.MULTILINE | re.DOTALL)
+    rows = [set(re.findall(r"\w+", line)) for line in drawn.splitlines()]
+    place = 0
+    for layer in told["layers"]:
+        places = []
+        for room in layer.split(" | "):
+            below = (number for number, row in enumerate(rows) if number >= place and room in row)
+            places.append(next(below, -1))
+            assert places[-1] >= 0, f"{room} is not in the picture, or too high in it"
+        place = max(places)

@@ -36,7 +36,7 @@ from localdp.accounting.epsilon import NANONATS_PER_NAT, Epsilon
 from localdp.accounting.events import PrivacyEvent
 from localdp.algorithms.release.distinguishers import ExponentialMechanism
 from localdp.algorithms.release.updates import MultiplicativeWeights
-from localdp.errors import InvalidParameter
+from localdp.errors import InvalidParameter, requiring
 from localdp.estimation.projection import project
 from localdp.mechanisms.adder import TrustedCurator
 from localdp.randomness.source import Floats, Integers, RandomSource
@@ -56,12 +56,8 @@ def least_squares(rows: Floats, answers: Floats, people: int) -> Floats:
 
 def linear_program(rows: Floats, answers: Floats, people: int) -> Floats:
     """The distribution whose largest misfit is least (Theorem 6.7)."""
-    try:
+    with requiring("a fit by a linear program needs scipy", "attacks"):
         from scipy.optimize import linprog
-    except ImportError as error:
-        raise InvalidParameter(
-            "a fit by a linear program needs scipy: pip install 'localdp[attacks]'"
-        ) from error
     cells, told = rows.shape[1], answers / people
     slack = np.full((len(rows), 1), -1.0)
     found = linprog(

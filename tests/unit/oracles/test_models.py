@@ -88,7 +88,7 @@ def test_options_change_what_is_predicted() -> None:
             Parties(),
             ONE,
             {},
-            "one of exact, curator, local, shuffled, flooded, shared; got secret",
+            f"one of {', '.join(MODELS)}; got secret",
         ),
         ("local", Parties(), ONE, {"delta": 1}, "the local model has no option delta; it has divide"),
         ("exact", Parties(), None, {}, "nobody can be the exact oracle"),

@@ -121,6 +121,7 @@ def test_a_rotation_that_cannot_write_leaves_the_old_file(
         rotate_secrets(tmp_path)
     monkeypatch.undo()
     assert load_secrets(tmp_path) == made
+    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]  # no part of it has the new key
 
 
 def test_no_key_is_shown(tmp_path: Path) -> None:
