@@ -106,7 +106,7 @@ class ComputationAborted(LocalDpError):
                 r"\bserver ([0-9]+)", lambda found: f"share server {servers[int(found[1])]}", text
             )
 
-        return ComputationAborted(named(str(self)), named(self.check), self.suspects)
+        return type(self)(named(str(self)), named(self.check), self.suspects)
 
 
 class MalformedReport(LocalDpError):

@@ -54,6 +54,6 @@ def apart(job: Callable[[AgentConfig], _Result], config: AgentConfig) -> _Result
 
 
 def _become_quiet(level: str) -> None:
-    os.nice(_LOWEST_PRIORITY)
+    os.setpriority(os.PRIO_PROCESS, 0, _LOWEST_PRIORITY)
     become_worker()
     configure_logs(level)

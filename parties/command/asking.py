@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import InvalidParameter, SignalTooWeak
-from localdp.oracles.models import OneCount, Parties, model_named, models_with, require_at_hand
+from localdp.oracles.models import Parties, model_named, models_with, require_at_hand
 from parties.command.arguments import Asking
 from parties.command.options import names, number_of_people
 from parties.command.output import stderr_console
@@ -101,6 +101,7 @@ def _connected(asking: Asking, tell: Tell) -> Federation:
 
 def _launched(asking: Asking, epsilon: Epsilon, chosen: Data, check: Check, tell: Tell) -> Federation:
     """Made-up people, in parties that end with the federation."""
+    from localdp.accounting.epsilon import LARGEST_EPSILON_NATS
     from localdp.accounting.shuffling import FEWEST_PEOPLE
     from localdp.experiments.population import SCHEMA, made_up_people
     from localdp.oracles.shared import require_batch
@@ -118,7 +119,9 @@ def _launched(asking: Asking, epsilon: Epsilon, chosen: Data, check: Check, tell
         people,
         parties=asking.parties if model.needs_agents else 1,
         share_servers=asking.servers,
-        budget=model.charge(OneCount(people.people, epsilon)),
+        budget=Epsilon.requested(
+            LARGEST_EPSILON_NATS
+        ),  # these people are asked once; a report that is mixed takes its own
         processes=model.needs_agents,
         shuffler=Promise(epsilon, minimum_cohort=FEWEST_PEOPLE) if model.needs_mixer else None,
         told=tell,

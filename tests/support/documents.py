@@ -71,6 +71,10 @@ EXEMPT = {
         "$ localdp simulate",
     ): "a billion people: tests/integration/test_simulate.py has fewer",
     ("docs/scale.md", "$ localdp reports ask"): "tests/integration/test_aggregate.py does it",
+    (
+        "docs/flooded.md",
+        "$ localdp shuffler second",
+    ): "for other machines: tests/integration/test_second_shuffler.py",
     ("docs/streams.md", "$ localdp stream begin"): "tests/integration/test_stream_command.py does it",
     (
         "docs/shares.md",

@@ -254,8 +254,11 @@ def _descended(oracle: StatisticalQueryOracle, descent: Descent, steps: int) -> 
     for stage in range(_STAGES):
         if stage:
             left = f"{target} - ({descent.margin(weights)})"
-            unit = learned_spread(oracle, left)
-            descent = replace(descent, target=f"{decimal(1 / unit)}*({left})")
+            stretch = float(
+                f"{1 / learned_spread(oracle, left):.3g}"
+            )  # few digits: texts multiply out, and numbers end at 30
+            unit = 1 / stretch
+            descent = replace(descent, target=f"{decimal(stretch)}*({left})")
         rounds = (steps - _STAGES + stage) // _STAGES
         weights = weights + unit * descent.descended(oracle, rounds, condition)
     return weights

@@ -141,7 +141,8 @@ def test_people_whose_rows_are_together_outside_of_the_bounds_are_told_by_count(
         InvalidRecord, match=r"'paid': 2 people have rows that together are above the upper bound"
     ) as found:
         table_of(load_config(written(tmp_path, narrow)))
-    assert "90" not in str(found.value) and "80" not in str(found.value)
+    said = str(found.value).replace(str(tmp_path), "")
+    assert "90" not in said and "80" not in said
     clipped = narrow.replace('per_person = "sum" }', 'per_person = "sum", outside = "clip" }')
     loaded = loaded_table(load_config(written(tmp_path, clipped)))
     assert loaded.records.column("paid").tolist() == [60, 60, 40]

@@ -24,7 +24,9 @@ from parties.command.output import (
     reporting,
 )
 
-LIBRARY_ERRORS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
+LIBRARY_ERRORS = [
+    kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__
+]
 ERROR_KEYS = ["schema_version", "status", "exit_code", "error_code", "message", "hint"]
 PRIVATE = "diagnosis=positive"
 
