@@ -159,6 +159,20 @@ def test_a_shuffler_with_a_promise_mixes_ranges_of_people() -> None:
     assert view.answer(["smoker"])[0].reports == 3700
 
 
+def test_a_range_that_no_shuffler_would_mix_is_refused_before_anybody_pays() -> None:
+    mixer = Shuffler(
+        InProcessLROracle(parties_of(PEOPLE, 2)), KEYRING.source("shuffler"), Promise(ONE, requests=3)
+    )
+    view = ShuffledOracle(mixer, ONE, KEYRING.source("shuffled", "few")).among(
+        [range(0, 900), range(1000, 1099)]
+    )
+    with pytest.raises(TooFewReports, match="at least 100 people"):
+        view.plan(["smoker"])
+    with pytest.raises(TooFewReports, match="at least 100 people"):
+        view.answer(["smoker"])
+    assert charged(mixer) == {0}
+
+
 def test_whoever_is_not_honest_may_be_in_the_smallest_range() -> None:
     def local(honest: int | None) -> float:
         source = KEYRING.source("shuffled", "honest")
