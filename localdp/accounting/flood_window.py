@@ -31,6 +31,7 @@ from localdp.randomness.enclosures import exp_enclosure
 PRECISION = 224
 _CUT_BITS = 128  # weights down to this part of the one at the mode are in the window
 _ONE = 1 << PRECISION
+_NEXT_TO_NOTHING = _ONE >> 104
 
 Enclosed = list[tuple[int, int]]
 
@@ -54,6 +55,8 @@ class FloodWindow:
         worst = _ONE - (factor * self._sum_below(end - shift) >> PRECISION) if place == end else 0
         while place > 0:
             place -= 1
+            if self.sums[place][1] < _NEXT_TO_NOTHING:  # and so is all that could be found below
+                return min(_ONE, max(0, worst, self.sums[place][1]))
             excess = self.sums[place][1] - (factor * self._sum_below(place - shift) >> PRECISION)
             worst = max(worst, excess)
             # Below, the excess is smaller; or at most what Pr[G <= w] is here, which only falls.
@@ -85,7 +88,7 @@ def scaled_above(value: Fraction) -> int:
     return -(-(value.numerator << PRECISION) // value.denominator)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)  # the largest take 90 MB, and whoever asks says which
 def flood_window(rate: Fraction, pairs: int) -> FloodWindow:
     """The window of so many pairs and two geometric numbers of this rate."""
     below, poisson = _poisson(pairs)

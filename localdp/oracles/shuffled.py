@@ -141,11 +141,28 @@ class ShuffledOracle(LocalOracle):
     def _whole(self, slots: int) -> bool:
         return slots * self._ways == 1
 
+    def _require_mixable(self) -> None:
+        """Refuse, before anybody is asked and pays, what the shuffler would not mix: some range of too few people."""
+        promise, sizes = self._mixer.promise, [cohort.size() for cohort in self._cohorts]
+        if promise is not None and min(sizes, default=0) < promise.minimum_cohort:
+            raise TooFewReports(
+                f"this shuffler mixes at least {promise.minimum_cohort} people, and each range of people by itself"
+            )
+
+    @property
+    def _smallest(self) -> int:
+        """How many people the smallest range has: of as many as a plan is about, which may be others than are there."""
+        sizes = [cohort.size() for cohort in self._cohorts]
+        return self.people * min(sizes, default=0) // max(1, sum(sizes))
+
     def _fewest(self, slots: int) -> int:
         """How many people a slot has at least whose reports hide others, but for a probability of less than 3e-11."""
-        # Parties that may collude have told so many people's reports, and all of those may be in this cohort.
+        # Parties that may collude have told so many people's reports, and all of those may be in one range; so may whoever
+        # is not honest.  Each range of people is mixed by itself.
+        self._require_mixable()
         told = self._mixer.people - self._mixer.hiding
-        hiding = max(0, (self.people if self._honest is None else self._honest) - told)
+        others = 0 if self._honest is None else self.people - self._honest
+        hiding = max(0, self._smallest - told - others)
         if self._whole(slots):
             return hiding
         expected = hiding / (slots * self._ways)

@@ -9,7 +9,9 @@ Checked in tests/contract/test_lr_oracle.py, tests/integration/test_sealed_share
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
+from localdp.accounting.promise_ledger import TRILLION
 from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter
 from localdp.party.flood_drawing import FloodDrawing
@@ -70,7 +72,15 @@ def sealed_shares(
 def read_flood(
     party: Party, call: Call, request: FloodRequest, limits: WorkLimits, recall: Callable[[bytes], None]
 ) -> tuple[tuple[FloodedRound, Cohort], WorkPlan]:
-    """A flooded round that is asked of some of a party's people, and how it will be answered."""
+    """A flooded round that is asked of some of a party's people, and how it will be answered.
+
+    To work out anew what its noise hides takes seconds where a person moves sums far: not for whoever may not ask at all.
+    """
+    question = request.round.question
+    party.policy.require_caller(call.caller)
+    party.policy.require_flooded(
+        Fraction(question.delta_trillionths, TRILLION), call.caller, question.second_key
+    )
     asked = flood_codec.round_from_wire(request.round)
     cohort = codec.cohort_from_wire(request.cohort)
     call.about(asked.digest, cohort.stop - cohort.start, asked.plan.epsilon, asked.question.query)

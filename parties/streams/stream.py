@@ -147,7 +147,8 @@ class CountedStream:
         return came_by(self.terms, before, came)
 
     def _asked(self, step: StreamStep) -> SummedInterval:
-        ranges = people_of(self.terms, self.journal.steps(), step.step)
+        # Of this attempt, and not of one that another process may have begun since: of that one it will be said.
+        ranges = people_of(self.terms, [*self.journal.steps()[: step.step - 1], step], step.step)
         oracle = self.make(KeystreamSource(self.journal.identifiers(step.step, step.attempt, ranges)))
         query = stream_query(self.terms.query, oracle)
         if not ranges:

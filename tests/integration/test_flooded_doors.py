@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from fractions import Fraction
 
 import grpc
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from localdp.accounting.epsilon import Epsilon
+from localdp.accounting.flood_plan import FloodPlan
 from localdp.accounting.ledger import Ledger, MemoryLedger
 from localdp.cohorts import Cohort
 from localdp.domains import Records
@@ -85,6 +87,25 @@ def test_only_the_shuffler_that_the_owner_named_is_answered(
         answer = told(named)
         assert isinstance(answer, np.ndarray) and answer.shape == (asked().plan.size(PEOPLE), SEALED_BYTES)
         assert isinstance(told(another), PolicyRefused)  # nor is it given what was paid for
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [Policy(shuffler="mixer"), replace(ACCEPTS, second_key=bytes(32)), replace(ACCEPTS, aggregators=frozenset())],
+    ids=["no flooded round", "another second shuffler", "nobody"],
+)  # fmt: skip
+def test_who_may_not_ask_keeps_an_agent_from_nothing(
+    loop: Loopback, monkeypatch: pytest.MonkeyPatch, policy: Policy
+) -> None:
+    """What noise hides is worked out, which takes up to 20 seconds, for those alone who may ask: also in a quote."""
+    worked: list[object] = []
+    address = loop.serve(SERVICE_NAME, AgentService(clinic(population(PEOPLE), policy), {}))
+    alone = round_at(question_of(plan_of(PEOPLE)), ("clinic", PEOPLE))
+    with closing(RemoteParties([Peer("clinic", address)], 20)) as parties:
+        monkeypatch.setattr(FloodPlan, "__post_init__", worked.append)
+        (quoted,), ((_, messages),) = parties.granted_flooded(alone), parties.flooded(alone, [0])
+        assert isinstance(quoted, PolicyRefused) and isinstance(messages, PolicyRefused)
+        assert not worked
 
 
 def _n(question: FloodedQuestion) -> FloodedRound:

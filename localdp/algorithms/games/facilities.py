@@ -8,7 +8,8 @@ than selecting one of them, also where an oracle selects (0.84 in place of 0.82 
 The coin that decides whether everybody has to go where it suits the place that they told must not be known while they
 tell it: `announced` throws it afterwards, and whoever throws it is believed.
 
-Claim.  Truthful under every trust model, as the mechanism of Definition 10.6 is.  q is small only where epsilon is, so this
+Claim.  Truthful under every trust model, as the mechanism of Definition 10.6 is, for whoever tells an honest agent their
+place, and not for an agent that chooses its own report.  q is small only where epsilon is, so this
 is for many people: 100,000 at epsilon = 0.0009, by a curator or share servers; locally their places drown.
 Checked in tests/unit/algorithms/games/test_facilities.py and, for every trust model, in tests/contract/test_algorithms.py.
 """

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from localdp.accounting.flood_window import flood_window
+from localdp.accounting.flood_window import FloodWindow, flood_window
 from localdp.accounting.flooding import Flood, Moved
 from localdp.accounting.outward import exp_below
 from localdp.errors import InvalidParameter
@@ -130,6 +130,24 @@ def _decimal_masses(rate: Decimal, pairs: int) -> list[Decimal]:
         law.append(base * law[-1] + (1 - base) * poisson)
         poisson = poisson * pairs / (place + 1)
     return law[1:]
+
+
+def test_few_windows_are_kept_and_none_is_searched_where_next_to_nothing_is() -> None:
+    """A question says how many pairs there are: the largest window takes 90 MB, and a change of 255 looks 32,000 times."""
+    for pairs in range(20):
+        flood_window(Fraction(1, 2), pairs)
+    assert flood_window.cache_info().currsize <= 4
+    window, looked = flood_window(Fraction(1, 780), 10**6), list[int]()
+
+    class Watched(FloodWindow):
+        def _rises(self, place: int, shift: int, factor: int) -> bool:
+            looked.append(place)
+            return super()._rises(place, shift, factor)
+
+    far = Watched(window.masses, window.sums)
+    for shift in (1, 2, 5, 20, 40, 60):
+        assert 0 <= far.above(shift, Fraction(11, 4)) < 2**-100
+    assert len(looked) <= 6  # and not 600
 
 
 def test_a_change_that_the_sum_alone_reveals_has_no_promise() -> None:

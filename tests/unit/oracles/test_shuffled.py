@@ -1,6 +1,7 @@
 """The shuffled model: what is mixed, what is promised, and how large the error is."""
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -13,11 +14,12 @@ from localdp.cohorts import Cohort
 from localdp.errors import InvalidParameter, TooFewReports
 from localdp.oracles.exact import ExactOracle
 from localdp.oracles.lr import InProcessLROracle
-from localdp.oracles.promise import Promise
+from localdp.oracles.promise import Promise, mixes
 from localdp.oracles.shuffled import ShuffledOracle, Shuffler
 from localdp.oracles.slots import planned_slots
 from localdp.party.party import Request
 from localdp.queries.asked import checked_vectors
+from localdp.randomizers.definition import LocalRandomizer, Reports
 from localdp.randomizers.one_bit import OneBitRandomizer
 from tests.support.people import KEYRING, ONE, parties_of, population
 
@@ -114,6 +116,71 @@ def test_more_queries_mean_fewer_people_to_hide_among() -> None:
 
     assert local(["smoker"]) > local(["smoker", "age > 40"]) > local([f"age > {n}" for n in range(20, 60)])
     assert math.isfinite(local(["smoker"]))
+
+
+class Mixings(Shuffler):
+    """Keeps what was mixed together, and by which randomizer."""
+
+    def __init__(self) -> None:
+        super().__init__(InProcessLROracle(parties_of(PEOPLE, 2)), KEYRING.source("shuffler"))
+        self.mixed: list[tuple[int, LocalRandomizer]] = []
+
+    def reports(self, request: Request, cohort: Cohort) -> Iterator[Reports]:
+        for reports in super().reports(request, cohort):
+            self.mixed.append((len(reports), request.randomizer))
+            yield reports
+
+
+RANGES = [range(0, 300), range(1000, 1900), range(2500, 5000)]
+
+
+@pytest.mark.parametrize("query", ["smoker", "region", "clip(bmi/60)"])
+def test_each_range_of_people_that_is_mixed_by_itself_is_large_enough(query: str) -> None:
+    mixer = Mixings()
+    view = ShuffledOracle(mixer, ONE, KEYRING.source("shuffled", "ranges")).among(RANGES)
+    view.answer_vectors([query]) if query == "region" else view.answer([query])
+    assert [people for people, _ in mixer.mixed] == [300, 900, 2500]
+    assert all(mixes(randomizer, people, ONE, 1e-6) for people, randomizer in mixer.mixed)
+    assert float(mixer.mixed[0][1].epsilon) > 1.5  # and 300 people hide each other a little
+
+
+def test_so_is_each_part_of_a_range_that_a_slot_is_asked_of() -> None:
+    mixer = Mixings()
+    view = ShuffledOracle(mixer, ONE, KEYRING.source("shuffled", "parts")).among(RANGES[1:])
+    view.answer(["smoker", "age > 40"])
+    assert len(mixer.mixed) == 4
+    assert all(mixes(randomizer, people, ONE, 1e-6) for people, randomizer in mixer.mixed)
+
+
+def test_a_shuffler_with_a_promise_mixes_ranges_of_people() -> None:
+    promise = Promise(ONE, requests=3)
+    mixer = Shuffler(InProcessLROracle(parties_of(PEOPLE, 2)), KEYRING.source("shuffler"), promise)
+    view = ShuffledOracle(mixer, ONE, KEYRING.source("shuffled", "promised")).among(RANGES)
+    assert view.answer(["smoker"])[0].reports == 3700
+
+
+def test_a_range_that_no_shuffler_would_mix_is_refused_before_anybody_pays() -> None:
+    mixer = Shuffler(
+        InProcessLROracle(parties_of(PEOPLE, 2)), KEYRING.source("shuffler"), Promise(ONE, requests=3)
+    )
+    view = ShuffledOracle(mixer, ONE, KEYRING.source("shuffled", "few")).among(
+        [range(0, 900), range(1000, 1099)]
+    )
+    with pytest.raises(TooFewReports, match="at least 100 people"):
+        view.plan(["smoker"])
+    with pytest.raises(TooFewReports, match="at least 100 people"):
+        view.answer(["smoker"])
+    assert charged(mixer) == {0}
+
+
+def test_whoever_is_not_honest_may_be_in_the_smallest_range() -> None:
+    def local(honest: int | None) -> float:
+        source = KEYRING.source("shuffled", "honest")
+        view = ShuffledOracle(shuffler(), ONE, source, honest=honest).among(RANGES[1:])
+        return float(view.plan(["smoker"]).rows[0].how.split("epsilon=")[1].split(",")[0])
+
+    assert local(None) == float(largest_local(900, ONE, 1e-6, "binary"))
+    assert local(4600) == float(largest_local(500, ONE, 1e-6, "binary"))
 
 
 def test_too_few_people_cannot_be_mixed() -> None:

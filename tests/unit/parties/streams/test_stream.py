@@ -385,6 +385,23 @@ def test_who_came_is_not_what_another_process_said_at_the_same_time(
     assert stream.next(20).people == 30
 
 
+def test_whoever_goes_on_with_a_step_that_another_process_begins_anew_asks_whom_it_began_with(
+    clinics: Federation, tmp_path: Path
+) -> None:
+    """Or somebody would be asked twice, and be on record once."""
+    stream, other = (opened(clinics, tmp_path / "weeks", "local", 2) for _ in range(2))
+
+    def anew(step: str) -> None:
+        if step == "begun":
+            other.next({"party-1": 20}, ask_again=True)
+
+    stream.noted = anew
+    assert stream.next({"party-0": 10}).people == 20  # what was written down first is what counts
+    half = Epsilon.requested(1).divided_by(2)
+    assert other.epsilon == half  # nobody was in both
+    assert min(clinics.budgets().remaining) == Epsilon(30 * 10**9 - half.nanonats)
+
+
 @pytest.mark.parametrize("model", ["local", "shared"])
 def test_of_an_older_copy_nobody_is_told_the_count_of_other_people(
     clinics: Federation, tmp_path: Path, model: ModelName
