@@ -26,7 +26,8 @@ from localdp.randomness.source import Integers
 _UNOBSERVABLE = 1e-9
 _LOW_BITS = 32
 _LOW_MASK = (1 << _LOW_BITS) - 1
-_BLOCK = 1 << 14  # the temporaries of a block stay in the cache: those of all reports cost more than the sums
+# The temporaries of a block stay in the cache: those of all reports cost more than the sums.
+_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)

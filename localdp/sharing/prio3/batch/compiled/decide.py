@@ -49,8 +49,9 @@ def _add_up(
     """One element of all servers; whether all of them are reduced."""
     value = load(shares, row, place, zero)
     good = is_reduced(value)
+    # Not a range with a step, which divides: once for each element, that takes longer than all else.
     at = row + count
-    while at < len(shares):  # A range with a step divides, for each element, and takes longer than all else.
+    while at < len(shares):
         share = load(shares, at, place, zero)
         good &= is_reduced(share)
         value = add(value, share)
