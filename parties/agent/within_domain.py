@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 
 import numpy as np
@@ -75,24 +75,14 @@ def placed(codes: ColumnArray, verdicts: Verdicts, other: int | None) -> Read:
 def parsed_days(texts: Sequence[str], verdicts: Verdicts, dates: Dates) -> tuple[Days, Verdicts]:
     """The days that texts are; a time of the day does not count."""
     days = np.full(len(texts), np.datetime64("1970-01-01", "D"))
-    return days, _filled(days, texts, verdicts, lambda text: _parsed(text, dates))
-
-
-def _filled(
-    places: Days | NDArray[np.int64],
-    texts: Sequence[str],
-    verdicts: Verdicts,
-    parse: Callable[[str], date | int | None],
-) -> Verdicts:
-    """Fill in what the texts are that were said, and judge those that are nothing."""
     verdicts = verdicts.copy()
     for at in np.flatnonzero(verdicts == Verdict.SAID):
-        found = parse(texts[int(at)].strip())
+        found = _parsed(texts[int(at)].strip(), dates)
         if found is None:
             verdicts[at] = Verdict.NO_DATE
         else:
-            places[at] = found
-    return verdicts
+            days[at] = found
+    return days, verdicts
 
 
 def _parsed(text: str, dates: Dates) -> date | None:
@@ -157,8 +147,14 @@ def parsed_hours(
     texts: Sequence[str], verdicts: Verdicts, dates: Dates
 ) -> tuple[NDArray[np.int64], Verdicts]:
     """The hour of the day, from 0 to 23, of texts that are times, with a day or without."""
-    hours = np.zeros(len(texts), np.int64)
-    return hours, _filled(hours, texts, verdicts, lambda text: hour_of(text, dates))
+    hours, verdicts = np.zeros(len(texts), np.int64), verdicts.copy()
+    for at in np.flatnonzero(verdicts == Verdict.SAID):
+        found = hour_of(texts[int(at)].strip(), dates)
+        if found is None:
+            verdicts[at] = Verdict.NO_DATE
+        else:
+            hours[at] = found
+    return hours, verdicts
 
 
 def hour_of(text: str, dates: Dates) -> int | None:

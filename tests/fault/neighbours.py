@@ -59,7 +59,8 @@ Width = Literal[
     "Describe",
     "Budgets",
 ]
-KINDS: tuple[Width, ...] = ("Randomize",) * 7 + get_args(Width)
+_OFTEN: tuple[Width, ...] = ("Randomize",) * 7
+KINDS: tuple[Width, ...] = (*_OFTEN, *get_args(Width))
 
 
 What = Literal["publish", "calendar", "restart", "kill", "rotate", "retire", "lower", "lose table"]

@@ -44,9 +44,8 @@ def _below_prime(low: Word, high: Word, over: Word) -> Pair:
     """A number below 2 p, given by two words and a carry, reduced."""
     less, borrow = subtract_borrow(low, ONE, ZERO)
     rest, under = subtract_borrow(high, _TOP, borrow)
-    # A mask: whether there is a prime to take away is a coin that no branch guesses.
-    keep = ZERO - (under & ~over)
-    return less ^ ((low ^ less) & keep), rest ^ ((high ^ rest) & keep)
+    keep = under > over
+    return (low if keep else less), (high if keep else rest)
 
 
 @part
