@@ -28,7 +28,7 @@ PLACES = {
     "tests/support/broken_epochs.py, at the end": "",
     f"{BROKEN}, among the imports": "from tests.support.broken_holders import",
     f"{BROKEN}, among BROKEN_AGENTS": '    _party("C36", TellsTheLimit)',
-    "tests/fault/neighbours.py, at the end of Width": "]\nKINDS",
+    "tests/fault/neighbours.py, at the end of Width": "]\n_OFTEN",
 }
 
 
