@@ -34,7 +34,7 @@ from localdp.oracles.curator import spread_about, sum_answer
 from localdp.oracles.definition import Answer, GridNoise, Selected, VectorAnswer
 from localdp.oracles.flood_mixing import FloodedParties
 from localdp.oracles.plans import Plan, PlannedQuery
-from localdp.oracles.shuffler import DEFAULT_DELTA, Mixer, Shuffler
+from localdp.oracles.shuffler import DEFAULT_DELTA, Mixer, Shuffler, hidden_from
 from localdp.queries.asked import Asked, AskedVector, checked_plan, checked_round, checked_vectors
 from localdp.queries.encoded import Query, entries_of
 from localdp.queries.in_messages import DEFAULT_STEPS, InMessages
@@ -96,7 +96,7 @@ class FloodedOracle(CohortOracle):
             self.model,
             self.cost.epsilon_promised,
             Strength.COMPUTATIONAL,
-            self._against(),
+            hidden_from(self._mixer),
             f"{self._trust()} {self._assumption()} A party can move a sum by as many messages as its people send.",
             self._account.delta,
             about=about_rows(samples=self._mixer.samples),
@@ -104,11 +104,6 @@ class FloodedOracle(CohortOracle):
 
     def _risk(self, queries: Sequence[Query]) -> Fraction:
         return self._delta
-
-    def _against(self) -> str:
-        if isinstance(self._mixer, Shuffler):  # whoever runs it sees who sent what
-            return "anybody but whoever runs this process, which is the shuffler as well,"
-        return "the analyst and anybody else behind the shuffler"
 
     def _trust(self) -> str:
         if self._mixer.second_key:

@@ -32,7 +32,7 @@ from localdp.errors import InvalidParameter, PolicyRefused, TooFewReports
 from localdp.oracles.local import LocalOracle
 from localdp.oracles.mixing import mixed
 from localdp.oracles.promise import mixes
-from localdp.oracles.shuffler import DEFAULT_DELTA, Mixer, Shuffler
+from localdp.oracles.shuffler import DEFAULT_DELTA, Mixer, Shuffler, hidden_from
 from localdp.oracles.slots import planned_slots
 from localdp.queries.encoded import Query
 from localdp.randomizers.definition import LocalRandomizer
@@ -84,7 +84,7 @@ class ShuffledOracle(LocalOracle):
             self.model,
             self.cost.epsilon_promised,
             Strength.PURE,
-            self._against(),
+            hidden_from(self._mixer),
             f"The shuffler must mix reports and keep to itself who sent them, and {self._discretion()}; against the "
             f"shuffler there is only the epsilon of a single report, which is larger.{self._assumption()}",
             self._account.delta,
@@ -93,11 +93,6 @@ class ShuffledOracle(LocalOracle):
 
     def _risk(self, queries: Sequence[Query]) -> Fraction:
         return self.delta
-
-    def _against(self) -> str:
-        if isinstance(self._mixer, Shuffler):  # whoever runs it sees who sent what
-            return "anybody but whoever runs this process, which is the shuffler as well,"
-        return "the analyst and anybody else behind the shuffler"
 
     def _discretion(self) -> str:
         colluding = 0 if self._mixer.promise is None else self._mixer.promise.colluding

@@ -50,7 +50,15 @@ from localdp.randomness.source import RandomSource, uniform_bytes
 from localdp.sharing.collection import Contributor
 from localdp.sharing.flooded_round import FloodedQuestion
 
-__all__ = ["DEFAULT_DELTA", "SMALLEST_DELTA", "KnownParties", "Mixer", "Promise", "Shuffler"]
+__all__ = [
+    "DEFAULT_DELTA",
+    "SMALLEST_DELTA",
+    "KnownParties",
+    "Mixer",
+    "Promise",
+    "Shuffler",
+    "hidden_from",
+]
 
 MOST_BYTES = 1 << 30  # of packed reports that one shuffler holds at a time
 _MISSING = "not every party answered for all of its people, so nothing was mixed"
@@ -220,3 +228,10 @@ def _cohort_digest(cohort: Cohort) -> bytes:
         else (cohort.start, cohort.stop, split.parts, split.part)
     )
     return digest(b"" if split is None else split.seed, *(number.to_bytes(8, "big") for number in numbers))
+
+
+def hidden_from(mixer: Mixer) -> str:
+    """Against whom it is promised what holds behind this shuffler."""
+    if isinstance(mixer, Shuffler):  # whoever runs it sees who sent what
+        return "anybody but whoever runs this process, which is the shuffler as well,"
+    return "the analyst and anybody else behind the shuffler"

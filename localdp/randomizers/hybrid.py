@@ -29,10 +29,7 @@ from localdp.randomizers.one_bit import OneBitRandomizer
 from localdp.randomizers.parts.construction import IntegerReports, OnGrid
 from localdp.randomizers.parts.inputs import checked_inputs, require_own
 from localdp.randomizers.parts.mean_estimates import QuadraticVariance, debiased_moments, power_sums
-from localdp.randomizers.parts.packing import (
-    Unsigned,
-    unsigned_type,
-)
+from localdp.randomizers.parts.packing import Unsigned, unsigned_type
 from localdp.randomizers.piecewise import PiecewiseRandomizer
 from localdp.randomness.enclosures import exp_enclosure
 from localdp.randomness.source import WORD_BITS, WORD_RANGE, RandomSource
@@ -103,7 +100,7 @@ class HybridRandomizer(OnGrid, IntegerReports):
     def tally(self, reports: Reports) -> Tally:
         """The number of bits, that of ones, and the sums of the cells and of their squares."""
         is_cell = reports >= _FIRST_CELL
-        cells = reports[is_cell].astype(np.int64) - _FIRST_CELL
+        cells = (reports - reports.dtype.type(_FIRST_CELL)) * is_cell  # a bit counts as a cell of score 0
         bits = len(reports) - np.count_nonzero(is_cell)
         sums = np.concatenate([[bits, np.count_nonzero(reports == 1)], power_sums(cells)])
         return Tally(self, len(reports), sums.astype(np.int64))

@@ -21,6 +21,9 @@ from parties.command.declaring import command
 from parties.command.options import named_address, probability
 from parties.command.output import print_ok, print_whole, stderr_console
 
+_AggregatorOption = Annotated[
+    list[str] | None, typer.Option(help="Who may ask, by the name in the certificate; several are allowed.")
+]
 shuffler_app = typer.Typer(help="A shuffler: it mixes the reports of agents.", no_args_is_help=True)
 
 
@@ -61,10 +64,7 @@ def shuffler_run(
     new: Annotated[
         bool, typer.Option("--new", help="Make that ledger: this shuffler has promised nothing yet.")
     ] = False,
-    aggregator: Annotated[
-        list[str] | None,
-        typer.Option(help="Who may ask, by the name in the certificate; several are allowed."),
-    ] = None,
+    aggregator: _AggregatorOption = None,
     tls: TlsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -115,10 +115,7 @@ def shuffler_second(
     ] = False,
     name: Annotated[str, typer.Option(help="What analysts call it.")] = "second",
     listen: ListenOption = "127.0.0.1:0",
-    aggregator: Annotated[
-        list[str] | None,
-        typer.Option(help="Who may ask, by the name in the certificate; several are allowed."),
-    ] = None,
+    aggregator: _AggregatorOption = None,
     tls: TlsOption = None,
     json: JsonOption = False,
 ) -> None:

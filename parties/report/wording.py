@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from localdp.asking.writing import with_error
+
 MISSING = "-"
 _DIGITS = 4
 
@@ -35,8 +37,7 @@ def with_error_bar(mean: float, half_width: float, plus_minus: str = "±") -> st
         return f"({scaled})e{power:+03d}"
     if half_width <= 0 or not 1e-6 <= half_width < 1e9:
         return f"{number(mean)} {plus_minus} {number(half_width)}"
-    decimals = max(0, 1 - _magnitude(half_width))
-    return f"{mean:,.{decimals}f} {plus_minus} {half_width:,.{decimals}f}"
+    return with_error(mean, half_width).replace("±", plus_minus)
 
 
 def slope(value: float | None) -> str:

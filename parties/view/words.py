@@ -6,9 +6,9 @@ Checked in tests/unit/parties/view/test_view_rounds.py.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
+from localdp.asking.writing import decimals_for
 from localdp.oracles.definition import LEVEL, normal_width
 
 LONGEST_TEXT = 500
@@ -32,10 +32,10 @@ def estimate(value: float | None, error: float | None) -> str:
         return "-"
     if error is None:
         return f"{value:.4g}"
-    decimals = 1 - math.floor(math.log10(error)) if error > 0 else _MOST_DECIMALS + 1
-    if decimals > _MOST_DECIMALS or abs(value) >= _LARGEST_PLAIN:
+    decimals = decimals_for(error)
+    if error <= 0 or decimals > _MOST_DECIMALS or abs(value) >= _LARGEST_PLAIN:
         return f"{value:.4g} ± {error:.2g}"
-    return f"{value:z.{max(0, decimals)}f} ± {error:.{max(0, decimals)}f}"
+    return f"{value:z.{decimals}f} ± {error:.{decimals}f}"
 
 
 def by_reason(counts: Mapping[str, int]) -> str:

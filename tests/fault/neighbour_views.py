@@ -182,12 +182,10 @@ def _message(ask: Ask, agent: Agent) -> tuple[str, bytes]:
 
 
 def _call(ask: Ask, agent: Agent) -> Any:
-    if ask.kind == "Describe":
-        return pb.DescribeRequest()
-    if ask.kind == "Budgets":
-        return pb.BudgetsRequest()
     if ask.kind == "Randomize":
         return codec.request_to_wire(ask.request(), ask.cohort)
+    if ask.kind not in ("Contribute", "ContributeSealed"):
+        return getattr(pb, f"{ask.kind}Request")()  # nothing is in it
     collection = _collection(ask, agent)
     for server in agent.servers:
         server.open(collection)

@@ -52,8 +52,15 @@ REFUSED: tuple[tuple[str, LocalRandomizer], ...] = (
     (f"which({', '.join(['smoker'] * 300)})", KaryRandomizedResponse(HALF, 301)),  # too much work
 )
 
-Width = Literal["Randomize", "Contribute", "ContributeSealed", "Describe", "Budgets"]
-KINDS: tuple[Width, ...] = ("Randomize",) * 8 + ("Contribute", "ContributeSealed", "Describe", "Budgets")
+Width = Literal[
+    "Randomize",
+    "Contribute",
+    "ContributeSealed",
+    "Describe",
+    "Budgets",
+]
+_OFTEN: tuple[Width, ...] = ("Randomize",) * 7
+KINDS: tuple[Width, ...] = (*_OFTEN, *get_args(Width))
 
 
 What = Literal["publish", "calendar", "restart", "kill", "rotate", "retire", "lower", "lose table"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Self
 
 import numpy as np
 
-from localdp.computing.dialogue import SERVERS, Carrier, Dialogue, outcomes
+from localdp.computing.dialogue import Carrier, Dialogue, outcomes
 from localdp.computing.joint_release import joint_release
 from localdp.computing.keyed_streams import NONCE_BYTES
 from localdp.errors import LocalDpError
@@ -39,28 +40,33 @@ def selection(rule: SelectionRule = "largest", tier: str = "additive") -> Collec
 
 
 @dataclass
-class Three:
+class Agreed:
     """The servers of a collection, with all reports agreed on; they can be built again from what they stored."""
 
     collection: Collection
-    storages: list[MemoryStorage] = field(default_factory=lambda: [MemoryStorage() for _ in range(SERVERS)])
+    storages: list[MemoryStorage] = field(default_factory=list)
     servers: list[ShareServer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.storages = self.storages or [MemoryStorage() for _ in self.collection.servers]
         self.servers = servers_for(self.collection, self.storages)
 
-    def ready(self, values: np.ndarray = VALUES) -> Three:
+    def ready(self, values: np.ndarray = VALUES) -> Self:
         upload(self.servers, blocks_of(self.collection, values))
         agree(self.servers[0], self.servers[1:], self.collection)
         return self
 
-    def again(self) -> Three:
+    def again(self) -> Self:
         return replace(self)
 
     @property
     def agreed(self) -> tuple[bytes, bytes, list[bytes]]:
         name = self.collection.digest
         return name, self.servers[0].holding(name).accepted, signed_by(self.servers, self.collection)
+
+
+class Three(Agreed):
+    """Three of them, which draw their noise together."""
 
     def parts(self, life: int) -> list[Dialogue[Published]]:
         name, accepted, signed = self.agreed

@@ -28,7 +28,6 @@ from localdp.randomness.source import Integers, RandomSource
 from localdp.sharing.noise_plans import central_law
 
 _STEPS = 1 << 10  # of a bound: what is released lies on a grid of this fineness
-Ranks = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

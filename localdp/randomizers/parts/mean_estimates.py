@@ -26,6 +26,8 @@ from localdp.randomness.source import Integers
 _UNOBSERVABLE = 1e-9
 _LOW_BITS = 32
 _LOW_MASK = (1 << _LOW_BITS) - 1
+# The temporaries of a block stay in the cache: those of all reports cost more than the sums.
+_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,12 @@ class QuadraticVariance:
 
 def power_sums(scores: Values) -> Integers:
     """The sum of integer scores below 2**31, and that of their squares in two parts, so that nothing overflows."""
-    wide = scores.astype(np.int64)
-    squares = wide * wide
-    parts = [wide.sum(), (squares >> _LOW_BITS).sum(), (squares & _LOW_MASK).sum()]
-    return np.array(parts, np.int64)
+    sums = np.zeros(3, np.int64)
+    for start in range(0, len(scores), _BLOCK):
+        wide = scores[start : start + _BLOCK].astype(np.int64)
+        squares = wide * wide
+        sums += (wide.sum(), (squares >> _LOW_BITS).sum(), (squares & _LOW_MASK).sum())
+    return sums
 
 
 def power_sums_of_counts(counts: Integers) -> Integers:

@@ -42,7 +42,6 @@ from localdp.sharing.proved import trees
 from localdp.sharing.proved.binary_field import dot
 
 TREES = 6
-PLANES = TREES * trees.DEPTH
 WORD_BYTES = 8
 _CHUNK = 1 << 15  # bytes of each of 256 rows that are expanded at once
 

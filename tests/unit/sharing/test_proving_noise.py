@@ -8,7 +8,7 @@ or releases something else than it proved.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -18,7 +18,7 @@ from localdp.errors import InvalidParameter, MalformedReport, ShareMismatch
 from localdp.oracles.collecting import combined
 from localdp.oracles.shared import InProcessShareServers
 from localdp.sharing import proving_noise
-from localdp.sharing.agreement import agree, prove_together
+from localdp.sharing.agreement import prove_together
 from localdp.sharing.collection import Collection
 from localdp.sharing.encoding import Encoding
 from localdp.sharing.noise_plans import NoisePlan
@@ -28,18 +28,14 @@ from localdp.sharing.proved.noise_circuit import bits_of
 from localdp.sharing.proved.noise_proof import NoiseProver, Response
 from localdp.sharing.proving_noise import NoisePart, run_proofs
 from localdp.sharing.share_server import ShareServer
-from localdp.sharing.storage import MemoryStorage, Release
+from localdp.sharing.storage import Release
+from tests.support.joint import VALUES, Agreed
 from tests.support.shares import (
-    blocks_of,
     collection_of,
     exact_sums,
     one_hot,
-    servers_for,
-    signed_by,
-    upload,
 )
 
-VALUES = one_hot(4, *[0, 1, 1, 2, 1, 3, 0, 1, 1, 1, 2, 0])
 Messages = Sequence[bytes]
 Change = Callable[[ProofStep, list[bytes]], list[bytes]]  # of what servers said at a step
 
@@ -50,30 +46,8 @@ def proved(servers: int = 2, **changes: object) -> Collection:
     return collection_of(servers=names, **(given | changes))
 
 
-@dataclass
-class World:
-    """The servers of a collection, with all reports agreed on; they can be built again from what they stored."""
-
-    collection: Collection
-    storages: list[MemoryStorage] = field(default_factory=list)
-    servers: list[ShareServer] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.storages = self.storages or [MemoryStorage() for _ in self.collection.servers]
-        self.servers = servers_for(self.collection, self.storages)
-
-    def ready(self, values: np.ndarray = VALUES) -> World:
-        upload(self.servers, blocks_of(self.collection, values))
-        agree(self.servers[0], self.servers[1:], self.collection)
-        return self
-
-    def again(self) -> World:
-        return replace(self)
-
-    @property
-    def agreed(self) -> tuple[bytes, bytes, list[bytes]]:
-        name = self.collection.digest
-        return name, self.servers[0].holding(name).accepted, signed_by(self.servers, self.collection)
+class World(Agreed):
+    """Servers that prove their noise."""
 
     def step(self, number: int, step: ProofStep, messages: Messages) -> bytes:
         return self.servers[number].prove_noise(*self.agreed, step, messages)

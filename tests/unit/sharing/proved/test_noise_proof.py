@@ -16,7 +16,7 @@ from localdp.errors import LocalDpError, MalformedReport, ShareMismatch
 from localdp.framing import digest
 from localdp.sharing.digit_coins import LaplaceCoins
 from localdp.sharing.prio3.fields import FIELD64, FIELD128, PrimeField
-from localdp.sharing.proved import hidden_bits
+from localdp.sharing.proved import hidden_bits, trees
 from localdp.sharing.proved.noise_circuit import bits_of
 from localdp.sharing.proved.noise_proof import (
     ERROR,
@@ -80,7 +80,8 @@ def test_an_honest_proof_holds_also_where_sums_wrap(field: PrimeField, epsilon: 
 
 
 def test_the_error_is_stated_and_below_what_is_promised() -> None:
-    assert Fraction(2, 1 << hidden_bits.PLANES) + 16 * Fraction(1, 1 << 64) <= ERROR <= Fraction(1, 1 << 40)
+    planes = hidden_bits.TREES * trees.DEPTH
+    assert Fraction(2, 1 << planes) + 16 * Fraction(1, 1 << 64) <= ERROR <= Fraction(1, 1 << 40)
 
 
 def test_every_part_with_one_bit_changed_is_refused() -> None:

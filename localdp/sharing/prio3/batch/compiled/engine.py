@@ -170,9 +170,12 @@ class CompiledEngine:
         rows = elements.reshape(len(elements), elements.shape[1] * elements.shape[2])
         sums = np.empty((2, rows.shape[1]), np.uint64)
         self._steps.tally(rows, np.ascontiguousarray(accepted).view(np.uint8), sums)
-        columns = [low + (high << 64) for low, high in zip(*sums.tolist(), strict=True)]
-        totals = [
-            sum(word << 64 * limb for limb, word in enumerate(columns[at : at + self._limbs]))
-            for at in range(0, len(columns), self._limbs)
-        ]
-        return self._prio3.field.pack(total % self._prio3.field.modulus for total in totals)
+        low, high = (self._integers(row) for row in sums)
+        modulus = self._prio3.field.modulus
+        totals = ((a + (b << 64)) % modulus for a, b in zip(low, high, strict=True))
+        return self._prio3.field.pack(totals)
+
+    def _integers(self, words: Words) -> list[int]:
+        """Of so many words each as an element has."""
+        data, width = words.astype("<u8", copy=False).tobytes(), 8 * self._limbs
+        return [int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)]
