@@ -51,6 +51,7 @@ from localdp.domains.columns import LARGEST_INTEGER, ColumnArray
 
 Content: TypeAlias = ColumnArray | list[Any]
 
+_EXACT = float(1 << 53)  # from here on two whole numbers may be one float
 _NULLS = ("NAType", "NaTType")  # what pandas calls them, which is not imported for this
 
 
@@ -78,7 +79,13 @@ class TypedCells:
 
     def people(self) -> tuple[list[str], NDArray[np.int64]]:
         """The different identifiers, as text, in order of appearance, and which of them each row has."""
-        names, first, codes = np.unique(np.asarray(self.content), return_index=True, return_inverse=True)
+        content = np.asarray(self.content)
+        if content.dtype.kind == "f" and (np.abs(content) >= _EXACT).any():
+            raise InvalidRecord(
+                "the column that says whose row it is has floats so long that two people may be one number: have them"
+                " written as text (of a database with a query, CAST(... AS TEXT))"
+            )
+        names, first, codes = np.unique(content, return_index=True, return_inverse=True)
         appearance = np.argsort(first)
         places = np.empty(len(names), np.int64)
         places[appearance] = np.arange(len(names))
