@@ -115,10 +115,12 @@ class _Thrift:
         self._at += 1
         return self._content[self._at - 1]
 
-    def _pass(self, length: int) -> None:
+    def _pass(self, length: int) -> int:
+        """What is not kept, by its length."""
         self._at += length
         if self._at > len(self._content):
             raise ValueError
+        return length
 
     def _number(self) -> int:
         total = 0
