@@ -20,6 +20,7 @@ import io
 import json
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,7 @@ CONFIGURATION, README, SUMS = "site.toml", "README.txt", "SHA256SUMS"
 _KEYS = tuple(f"keys/{name}" for name in (CERTIFICATE, KEY, AUTHORITY))
 _MEMBERS = (*_KEYS, CONFIGURATION, README)
 _LARGEST_BYTES = 1 << 20
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _TOLD = """This is the bundle of the site {name}.  It has a secret key: keep it as you keep passwords.
 
 1. localdp site join {name}.site --digest DIGEST      the digest that you were told by another way
@@ -112,7 +114,7 @@ def join_site(bundle: Path, directory: Path, digest: str | None = None) -> Joine
             f"{bundle} is not the bundle of this digest; ask for it again, and use neither"
         )
     parts = _parts(bundle, content)
-    for path in (directory / "agent.toml", directory / "keys"):
+    for path in (directory / "agent.toml", directory / "keys", directory / README):
         if path.exists():
             raise InvalidParameter(f"{path} is there already; it is not overwritten")
     directory.mkdir(parents=True, exist_ok=True)
@@ -145,11 +147,12 @@ def _parts(bundle: Path, content: bytes) -> dict[str, bytes]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             listed = [one.filename for one in archive.infolist()]
             small = sum(one.file_size for one in archive.infolist()) <= _LARGEST_BYTES
-            if sorted(listed) != sorted((*_MEMBERS, SUMS)) or not small:
+            known = all(one.compress_type in _PACKED for one in archive.infolist())
+            if sorted(listed) != sorted((*_MEMBERS, SUMS)) or not small or not known:
                 raise ValueError
             parts = {name: archive.read(name) for name in _MEMBERS}
             sums = dict(line.split("  ")[::-1] for line in archive.read(SUMS).decode().splitlines())
-    except (ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
+    except (ValueError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError):
         raise InvalidParameter(f"{bundle} is no bundle of `localdp site new`") from None
     for name, part in parts.items():
         if sums.get(name) != hashlib.sha256(part).hexdigest():

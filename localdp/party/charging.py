@@ -14,6 +14,10 @@ from localdp.cohorts import Asked, Cohort
 from localdp.party.epoch import Epoch
 from localdp.randomizers.definition import Values
 
+FLOODED = (
+    "flooded: "  # before what is asked in such a round: to whoever approves questions it is another one
+)
+
 _Made = TypeVar("_Made")
 
 

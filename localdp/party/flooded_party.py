@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 
 from localdp.accounting.epsilon import Epsilon
 from localdp.cohorts import Asked, Cohort
-from localdp.party.charging import Bill, Charged
+from localdp.party.charging import FLOODED, Bill, Charged
 from localdp.party.epoch import Epoch
 from localdp.party.flood_drawing import FloodDrawing
 from localdp.party.policy import Policy
@@ -59,7 +59,7 @@ class FloodedParty(ABC):
             asked.plan.epsilon,
             drawing.purpose,
             caller,
-            drawing.query.text,
+            f"{FLOODED}{drawing.query.text}",
             drawing.query.columns,
         )
 

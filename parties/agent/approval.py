@@ -4,7 +4,8 @@ A decision is an entry of the ledger (`Decided`): chained, countersigned and exp
 are asked, and known to a running agent at once.  It is about one analyst's question at up to some epsilon, and holds until
 another decision; what it allows is still bounded by budgets, quotas and policy.  Of several the last one that speaks of a
 price counts: an approval speaks of its price and less, a refusal of its price and more.  A game is decided on once: loads
-that no game can have had (`queries/roads.py`) are not part of it.
+that no game can have had (`queries/roads.py`) are not part of it.  A question is another one in a flooded round, whose
+messages hide nobody by themselves.
 
 What waits is kept beside the ledger (`waiting.sqlite`), for the owner to see.  It is no promise: if it is lost, questions
 wait anew.  So many wait at most; whether one does is a function of the request and of decisions, never of a record.
@@ -23,7 +24,7 @@ from pathlib import Path
 from localdp.accounting.epsilon import Epsilon
 from localdp.errors import ApprovalNeeded, PolicyRefused
 from localdp.framing import digest
-from localdp.party.charging import Bill
+from localdp.party.charging import FLOODED, Bill
 from localdp.queries.expressions import Road
 from localdp.queries.parser import parse
 from localdp.queries.text import to_text
@@ -102,8 +103,11 @@ class Approvals:
 
 def approved_as(question: str) -> str:
     """What is decided on: a question, or all moves of a game, whose loads nobody knows before they are published."""
-    move = parse(question) if question.startswith("road(") else None
-    return f"any move of {to_text(move.opening)}" if isinstance(move, Road) and move.possible else question
+    asked = question.removeprefix(FLOODED)
+    move = parse(asked) if asked.startswith("road(") else None
+    if not isinstance(move, Road) or not move.possible:
+        return question
+    return f"{question[: -len(asked)]}any move of {to_text(move.opening)}"
 
 
 def decision_about(one: Waiting, decisions: tuple[Decided, ...]) -> Decided | None:

@@ -15,6 +15,7 @@ from itertools import chain
 from urllib.parse import quote
 
 from localdp.cohorts import Cohort
+from localdp.errors import InvalidParameter
 from localdp.randomizers.definition import Reports
 from parties.agent.config import AgentConfig
 from parties.agent.plan import WorkPlan
@@ -59,6 +60,10 @@ def _require_caller(config: AgentConfig, caller: str) -> None:
         and (revocations := revocations_of(config, identity_of(config))) is not None
     ):
         revocations.require_name(caller)
+    by_name = config.approval.analysts or (config.quotas is not None and config.quotas.of)
+    if by_name and not caller:
+        told = "say who asks (--for): your quotas, or what waits for your approval, go by the name of the analyst"
+        raise InvalidParameter(told)
     config.policy.require_caller(caller)
 
 

@@ -51,6 +51,7 @@ from localdp.domains.columns import LARGEST_INTEGER, ColumnArray
 
 Content: TypeAlias = ColumnArray | list[Any]
 
+_EXACT = float(1 << 53)  # from here on two whole numbers may be one float
 _NULLS = ("NAType", "NaTType")  # what pandas calls them, which is not imported for this
 
 
@@ -78,7 +79,18 @@ class TypedCells:
 
     def people(self) -> tuple[list[str], NDArray[np.int64]]:
         """The different identifiers, as text, in order of appearance, and which of them each row has."""
-        names, first, codes = np.unique(np.asarray(self.content), return_index=True, return_inverse=True)
+        content = np.asarray(self.content)
+        if content.dtype.kind == "f" and (np.abs(content) >= _EXACT).any():
+            raise InvalidRecord(
+                "the column that says whose row it is has floats so long that two people may be one number: have them"
+                " written as text (of a database with a query, CAST(... AS TEXT))"
+            )
+        try:
+            names, first, codes = np.unique(content, return_index=True, return_inverse=True)
+        except (TypeError, ValueError):  # lists and the like
+            raise InvalidRecord(
+                "the column that says whose row it is has neither texts nor numbers in it"
+            ) from None
         appearance = np.argsort(first)
         places = np.empty(len(names), np.int64)
         places[appearance] = np.arange(len(names))
@@ -211,11 +223,23 @@ def arrow_cells(values: pyarrow.Array | pyarrow.ChunkedArray) -> TextCells | Typ
         values = _as_it_was_there(values)
         present = ~compute.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
         kept = values if present.all() else values.filter(pyarrow.array(present))
-        return TypedCells(present, kept.to_numpy(zero_copy_only=False), labels=True)
+        return TypedCells(present, _as_numpy(kept), labels=True)
     texts = values.cast(pyarrow.large_string()).fill_null("")
     whole = texts.combine_chunks() if isinstance(texts, pyarrow.ChunkedArray) else texts
     encoded = whole.dictionary_encode()
     return TextCells(encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64))
+
+
+def _as_numpy(values: pyarrow.Array | pyarrow.ChunkedArray) -> ColumnArray:
+    import pyarrow
+
+    try:
+        content: ColumnArray = values.to_numpy(zero_copy_only=False)
+    except (pyarrow.ArrowException, ValueError):  # such as nanoseconds: pyarrow quotes the cell
+        raise InvalidRecord(
+            f"a column has cells of the type {values.type} that cannot be read here; have them written as text"
+        ) from None
+    return content.astype(np.float64) if content.dtype == np.float16 else content
 
 
 def _as_it_was_there(values: pyarrow.Array | pyarrow.ChunkedArray) -> pyarrow.Array | pyarrow.ChunkedArray:

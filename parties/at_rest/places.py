@@ -34,12 +34,17 @@ def found(pattern: str) -> list[str]:
 def opened(place: str) -> Iterator[BinaryIO]:
     """A file, to be read."""
     if not is_elsewhere(place):
-        with Path(_path(place)).open("rb") as file:
+        with open(_path(place), "rb", opener=_at_once) as file:
             yield file
         return
     system, path = _system(place)
     with system.open(path, "rb") as file:
         yield file
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file without waiting: a pipe that stands among files has no beginning to go back to, and is refused."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 @contextmanager

@@ -12,7 +12,8 @@ In the metadata of the file, under `localdp`, there is JSON: round, query, rando
 its epoch, which of its people, until when the party repeats the answer, and a digest over those of all rows.  Nothing
 about a person but the report is in it, in the order of the party's people, as in a call.  Nothing is compressed and no
 statistics are kept: the length is a function of the number of reports.  Whoever reads looks first at what the file says of
-its layout: what is longer when it is read than on file, or has more or longer rows than are written here, is refused.
+its layout: what is longer when it is read than on file, or has more or longer rows than are written here, is refused
+(`footer`: a file may say of a group what does not hold of its columns).
 
 Checked in tests/unit/parties/at_rest/test_report_files.py.
 """
@@ -32,6 +33,7 @@ import numpy as np
 
 from localdp.errors import InvalidParameter, LocalDpError, MalformedReport
 from localdp.randomizers.definition import LocalRandomizer, Reports
+from parties.at_rest.footer import require_plain_columns
 from parties.at_rest.places import opened
 from parties.codec import query_text, randomizer_from_bytes, randomizer_to_bytes
 
@@ -165,9 +167,13 @@ def _row(randomizer: LocalRandomizer, reports: Reports) -> Packed:
 
 def read_heading(place: str) -> tuple[Heading, int]:
     """What a file says of itself, and how many groups of rows it has; or a refusal of what is no such file."""
-    with _reading(place, "is no file of reports, or of another version") as reader:
+    why = "is no file of reports, or of another version"
+    with _reading(place, why) as reader:
         groups = int(reader.metadata.num_row_groups)
-        return _require_ours(reader, range(groups)), groups
+        heading = _require_ours(reader, range(groups))
+    with refusing(place, why), opened(place) as file:  # before a column is read
+        require_plain_columns(file, _longest_group(heading.randomizer))
+    return heading, groups
 
 
 def read_groups(place: str, heading: Heading, first: int, last: int) -> Iterator[Packed]:
@@ -253,13 +259,18 @@ def _require_ours(reader: pyarrow.parquet.ParquetFile, groups: range) -> Heading
 
 
 def _require_plain(group: pyarrow.parquet.RowGroupMetaData, randomizer: LocalRandomizer) -> None:
-    """Refuse more rows than ours have, and longer ones.  Columns are not looked at: a damaged one ends the process."""
+    """Refuse more rows than ours have, and longer ones.  Columns are not looked at here: a damaged one ends the process."""
     if not 0 < group.num_rows <= ROWS_PER_GROUP or group.num_columns != 5:
         raise ValueError
+    if group.total_byte_size > _longest_group(randomizer):
+        raise ValueError
+
+
+def _longest_group(randomizer: LocalRandomizer) -> int:
+    """Bytes of a group of rows at most."""
     packed = reports_per_row(randomizer) * randomizer.report_bits // 8
     row = packed + len(randomizer.canonical) + 5 * _FRAME_BYTES
-    if group.total_byte_size > row * ROWS_PER_GROUP + 5 * _PAGE_BYTES:
-        raise ValueError
+    return row * ROWS_PER_GROUP + 5 * _PAGE_BYTES
 
 
 def _schema(pa: pyarrow) -> pyarrow.Schema:

@@ -86,7 +86,7 @@ def reports_write(
     config: ConfigArgument,
     to: ToOption = "reports",
     caller: Annotated[
-        str, typer.Option("--for", help="Who asks, where the policy names whom the party answers.")
+        str, typer.Option("--for", help="Who asks, where policy, quotas or approval go by names.")
     ] = "",
     json: JsonOption = False,
 ) -> None:

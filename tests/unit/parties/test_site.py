@@ -106,6 +106,31 @@ def test_sums_that_were_changed_with_a_member_are_found_out_by_the_digest_alone(
     assert join_site(bundle, tmp_path / "site").digest != before.digest
 
 
+def test_a_bundle_that_was_harmed_is_refused_in_our_words_wherever_it_was(
+    made: tuple[Path, Joined], tmp_path: Path
+) -> None:
+    content = made[0].read_bytes()
+    told = set()
+    for place in range(0, len(content), 23):
+        (tmp_path / "x").write_bytes(
+            content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :]
+        )
+        try:  # without the digest, as somebody in a hurry; what is not looked at may be another
+            join_site(tmp_path / "x", tmp_path / str(place))
+        except InvalidParameter as error:
+            told.add(str(error))
+    assert told == {f"{tmp_path / 'x'} is no bundle of `localdp site new`"}
+
+
+@pytest.mark.parametrize("name", ["agent.toml", "README.txt", "keys"])
+def test_what_is_there_already_stays_as_it_is(name: str, made: tuple[Path, Joined], tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / name).write_text("mine")
+    with pytest.raises(InvalidParameter, match="is there already"):
+        join_site(made[0], tmp_path / "site")
+    assert [path.read_text() for path in (tmp_path / "site").iterdir()] == ["mine"]
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nothing", b"x" * 100])
 def test_what_is_no_bundle_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(content)

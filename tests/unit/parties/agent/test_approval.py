@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,22 @@ from localdp.cohorts import Cohort
 from localdp.domains import BitDomain, Records, Schema
 from localdp.errors import ApprovalNeeded, PolicyRefused
 from localdp.party.party import Party, Request
+from localdp.party.policy import Policy
 from localdp.randomizers.k_ary import KaryRandomizedResponse
 from parties.agent import approval
-from parties.agent.approval import ApprovalRules, Approvals, Waiting, decision_about, put, take, waiting
+from parties.agent.approval import (
+    ApprovalRules,
+    Approvals,
+    Waiting,
+    approved_as,
+    decision_about,
+    put,
+    take,
+    waiting,
+)
 from parties.agent.entries import Decided
+from tests.support.flooding import plan_of, question_of, round_at
+from tests.support.people import population
 
 HALF, ONE, TWO = (Epsilon.requested(text) for text in ("0.5", "1", "2"))
 EVERYBODY = Cohort(0, 4)
@@ -94,6 +107,35 @@ def test_a_game_is_approved_once_for_all_of_its_moves_and_for_no_other_game(tmp_
             world.ask(query=other)
     with pytest.raises(ApprovalNeeded):
         world.ask(query=road(2, "1, 1"), epsilon=2)
+
+
+def test_an_approval_of_reports_is_none_of_flooded_messages(tmp_path: Path) -> None:
+    """A report of epsilon 1 says little of its person to anybody; a message of such a round says all to its shuffler."""
+    ledger, decisions = MemoryLedger(60, ONE * 3), list[Decided]()
+    policy = Policy(ONE, shuffler="mixer", largest_delta_flooded=Fraction(1, 1000))
+    party = Party("party-0", population(60), bytes(32), ledger, policy)
+    rules = ApprovalRules(questions=True)
+    party.require_approved = Approvals(rules, lambda: tuple(decisions), tmp_path).require
+    question = question_of(plan_of(100, 100))
+    asked, everybody = round_at(question, ("party-0", 60), ("party-1", 40)), Cohort(0, 60)
+    decisions.append(Decided("mixer", question.query, ONE, True))
+    report = Request(bytes(16), question.query, KaryRandomizedResponse(ONE, 2), mixed=True)
+    party.granted(report, everybody, "mixer")
+    with pytest.raises(ApprovalNeeded):
+        party.flooded(asked, everybody, "mixer")
+    (one,) = waiting(tmp_path)
+    assert one.question == f"flooded: {question.query}" and not ledger.spent().any()
+    decisions.append(one.decided(allowed=True))
+    party.flooded(asked, everybody, "mixer")
+    assert ledger.spent().all()
+
+
+def test_a_flooded_game_is_approved_once_too() -> None:
+    game = f"any move of {road(0, '0, 0')}"
+    assert (
+        approved_as(road(2, "1, 1")) == game
+        and approved_as(f"flooded: {road(2, '1, 1')}") == f"flooded: {game}"
+    )
 
 
 def test_a_question_that_was_refused_stays_refused_and_waits_no_more(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pyarrow
 import pytest
 from pyarrow import csv, feather, parquet
 
-from localdp.domains import Records
+from localdp.domains import IntegerDomain, Records, Schema
 from localdp.errors import InvalidRecord
 from parties.agent.config import load_config
 from parties.agent.data import load_table
@@ -328,3 +328,24 @@ def test_the_hospital_of_the_how_to_is_read_as_it_is(tmp_path: Path) -> None:
         "month": [0, 2, 1, 3],
         "cost": [1200.5, 88.1, 300.0, 50_000.0],
     }
+
+
+@pytest.mark.parametrize(
+    ("cells", "person"),
+    [
+        (pyarrow.array([4242424242, 2], pyarrow.time64("ns")), None),
+        (pyarrow.array([4242424242, 2], pyarrow.time64("ns")), "x"),
+        (pyarrow.array([{"a": 4242424242}, {"a": 2}]), "x"),
+        (pyarrow.array([[4242424242, 1], [1, 1]], pyarrow.list_(pyarrow.int64(), 2)), "x"),
+    ],
+)
+def test_cells_of_a_strange_type_are_refused_and_not_quoted(
+    cells: pyarrow.Array, person: str | None, tmp_path: Path
+) -> None:
+    """pyarrow says "Value 4242424242 has non-zero nanoseconds"."""
+    columns = {"x": cells, "y": pyarrow.array([1, 0])}
+    schema = Schema({"x" if person is None else "y": IntegerDomain(0, 1)})
+    parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+    with pytest.raises(InvalidRecord) as refused:
+        load_table(tmp_path / "t.parquet", schema, person, "each")
+    assert "4242" not in str(refused.value) and refused.value.__cause__ is None

@@ -2,15 +2,20 @@
 
 import sqlite3
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from localdp.cohorts import Cohort
+from localdp.domains import BitDomain, Schema
 from localdp.errors import InvalidParameter, InvalidRecord, StorageFailed
 from localdp.party.party import Party, Request
 from localdp.randomizers.one_bit import binary_randomized_response
+from parties.agent.arrow_blocks import Blocks
 from parties.agent.config import load_config
+from parties.agent.data import Rows, load_table
 from parties.agent.people import Meaning, Numbers
 from parties.agent.state import init_storage, ledger_to_read, publish
 from tests.support.agents import party_of
@@ -178,3 +183,19 @@ def test_a_table_that_is_refused_leaves_nobody_behind(tmp_path: Path) -> None:
             party(tmp_path, wrong)
     assert party(tmp_path, rows).people == 2
     assert party(tmp_path, [*rows, "cid,0"]).people == 3
+
+
+@pytest.mark.parametrize("rows", ["one", "each"])
+def test_identifiers_that_were_rounded_until_two_people_are_one_are_refused(
+    rows: Rows, tmp_path: Path
+) -> None:
+    """A database has numbers of twenty digits as decimals, which are read as the floats next to them."""
+    blocks = Blocks(["patient", "bit"])
+    blocks.add([(Decimal("12345678901234567890"), True), (Decimal("12345678901234567891"), False)])
+    parquet.write_table(blocks.table(), tmp_path / "t.parquet")
+    with pytest.raises(InvalidRecord, match="two people may be one number"):
+        load_table(tmp_path / "t.parquet", Schema({"bit": BitDomain()}), "patient", rows)
+    few = Blocks(["patient", "bit"])
+    few.add([(Decimal((1 << 53) - 1), True), (Decimal((1 << 53) - 2), False)])
+    parquet.write_table(few.table(), tmp_path / "t.parquet")
+    assert load_table(tmp_path / "t.parquet", Schema({"bit": BitDomain()}), "patient", rows)[0].people == 2

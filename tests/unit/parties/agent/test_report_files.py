@@ -14,6 +14,7 @@ from localdp.errors import (
     ApprovalNeeded,
     BudgetExhausted,
     CertificateRevoked,
+    InvalidParameter,
     LocalDpError,
     PolicyRefused,
     RequestExpired,
@@ -239,6 +240,30 @@ def test_the_owners_rules_hold_for_files(
     init_storage(made)
     with closing(AgentState(made)) as state, pytest.raises(why):
         write_answer(state, asked(), out, "eve")
+    assert not charges_of(made) and not Path(out).exists()
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [
+        ('[approval]\nanalysts = ["eve"]', ApprovalNeeded),
+        ("[quotas]\neve = 0.5\nothers = 1", BudgetExhausted),
+    ],
+)
+def test_where_rules_go_by_name_nobody_is_answered_without_one(
+    rules: str, why: type[LocalDpError], tmp_path: Path, out: str
+) -> None:
+    """Or eve's question would pass as nobody's, or be paid for by all others."""
+    make_authority(tmp_path / "authority")
+    make_identity(tmp_path / "authority", tmp_path / "clinic", "clinic", ("localhost",))
+    tls = '[tls]\ndirectory = "clinic"\n'
+    made = load_config(
+        write_agent(tmp_path, people=PEOPLE, data='person = "patient"', policy=rules, more=f"\n{tls}")
+    )
+    init_storage(made)
+    for caller, refusal in (("", InvalidParameter), ("eve", why)):
+        with closing(AgentState(made)) as state, pytest.raises(refusal):
+            write_answer(state, asked(), out, caller)
     assert not charges_of(made) and not Path(out).exists()
 
 
