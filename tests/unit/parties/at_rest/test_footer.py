@@ -37,7 +37,7 @@ def ends(content: bytes) -> tuple[bytes, bytes, bytes]:
 
 def number(value: int, length: int = 0) -> bytes:
     """A whole number of Thrift's compact protocol, in so many bytes at least."""
-    rest, digits = value << 1, []
+    rest, digits = value << 1, list[int]()
     while rest or len(digits) < max(1, length):
         digits.append(rest & 127)
         rest >>= 7
