@@ -129,7 +129,7 @@ class LinearSeparation:
         sharp = average_of_others(descent.sharpened(oracle, start, mean, condition / _WITHIN, sharpening))
         noise = descent.plan(oracle).rows[0].standard_error ** 2
         of_sharp = noise * (1 / labelling + 1 / (sharpening - 1))
-        second = _WITHIN * np.linalg.inv(condition)
+        second: Floats = _WITHIN * np.linalg.inv(condition)
         return combined(start, sharp, second, noise / (refining - 1), of_sharp)
 
     def _begun(
