@@ -129,7 +129,7 @@ class LinearSeparation:
         sharp = average_of_others(descent.sharpened(oracle, start, mean, condition / _WITHIN, sharpening))
         noise = descent.plan(oracle).rows[0].standard_error ** 2
         of_sharp = noise * (1 / labelling + 1 / (sharpening - 1))
-        second: Floats = _WITHIN * np.linalg.inv(condition)
+        second = np.asarray(_WITHIN * np.linalg.inv(condition), np.float64)
         return combined(start, sharp, second, noise / (refining - 1), of_sharp)
 
     def _begun(
