@@ -138,7 +138,7 @@ class Descent:
             answer = oracle.answer_vectors([self.query(weights, step)])[0]
             weights = weights + first @ answer.values / (1 + _SLOWER * step / steps)
             kept.append(weights)
-        return _late_average(kept)
+        return late_average(kept)
 
     def shifted(self, weights: Floats, by: float) -> Floats:
         """The weights of margins that are larger by so much."""
@@ -150,17 +150,35 @@ class Descent:
         means = [oracle.answer_vectors([query])[0].values for _ in range(rounds - 1)]
         return np.mean(means, axis=0), self.condition(oracle)
 
+    def refined(
+        self, oracle: StatisticalQueryOracle, start: Floats, condition: Floats, rounds: int
+    ) -> Floats:
+        """The weights after so many full steps, on average over all but the first."""
+        kept = self._walked(oracle, start, _FULL_STEP * condition, rounds)
+        return average_of_others(kept)
+
     def sharpened(
         self, oracle: StatisticalQueryOracle, start: Floats, mean: Floats, condition: Floats, rounds: int
-    ) -> Floats:
-        """The weights at which E[clip(m, -1, 1) u] is E[t u]: of a ramp, which looks at people near to the other class."""
+    ) -> list[Floats]:
+        """Steps to where E[clip(m, -1, 1) u] is E[t u]: of a ramp, which looks at people near to the other class."""
         ramp = replace(self, target="0", shifts=1.0)
+        return ramp._walked(oracle, start, condition, rounds, mean)
+
+    def _walked(
+        self,
+        oracle: StatisticalQueryOracle,
+        start: Floats,
+        condition: Floats,
+        rounds: int,
+        more: Floats | float = 0.0,
+    ) -> list[Floats]:
+        """The weights after each of so many steps, with so much more than is answered."""
         weights, kept = start, []
         for step in range(rounds):
-            answer = oracle.answer_vectors([ramp.query(weights, step)])[0]
-            weights = weights + condition @ (answer.values + mean)
+            answer = oracle.answer_vectors([self.query(weights, step)])[0]
+            weights = weights + condition @ (answer.values + more)
             kept.append(weights)
-        return _late_average(kept)
+        return kept
 
     def in_columns(self, weights: Floats) -> tuple[Floats, float]:
         """Coefficients and intercept of the form in the columns themselves."""
@@ -169,7 +187,13 @@ class Descent:
         return self.scaling.in_columns(_FEATURES * weights[:-1], _CONSTANT * float(weights[-1]))
 
 
-def _late_average(kept: list[Floats]) -> Floats:
+def average_of_others(kept: list[Floats]) -> Floats:
+    """The mean of all but the first."""
+    averaged: Floats = np.mean(kept[1:] or kept, axis=0)
+    return averaged
+
+
+def late_average(kept: list[Floats]) -> Floats:
     """The mean of the last ones, in whole pairs."""
     whole = kept[: len(kept) // 2 * 2] or kept
     averaged: Floats = np.mean(whole[-2 * math.ceil(_AVERAGED * len(whole) / 2) :], axis=0)

@@ -7,6 +7,8 @@ about s sqrt(2 d) (Wigner 1958).  Neither needs data; both follow from the plan.
 
 - `shrunk`: the covariance is drawn towards the nearest multiple of the identity by as much as the noise alone would have
   moved it away, to a = max(0, 1 - E|E|**2 / |A - m I|**2) of the distance (Ledoit and Wolf 2004; here the noise is known).
+- `combined`: of two solutions of one problem, a noisy one that is right and a clear one that may be biased, the first is
+  drawn towards the second by as much as noise explains what is between them (after Green and Strawderman 1991).
 - `Regressors`: its inverse, with every eigenvalue raised to at least what is left of the noise, so that a step with it
   hardly goes further than one with the true inverse.
 
@@ -26,6 +28,7 @@ import numpy as np
 from localdp.randomness.source import Floats
 
 _LEAST_SHARE = 0.8  # of the mean eigenvalue: lower ones are raised to it, unless the noise is smaller still
+_BIASES = np.geomspace(0.01, 1e8, 100)  # squared, in units of the noise
 _SURE = 3.0  # standard deviations of the squared length of noise
 _NUMERICAL = 1e-12  # of the mean eigenvalue: what doubles cannot tell from zero, and nothing is divided by
 
@@ -70,6 +73,26 @@ def is_more_than_noise(vector: Floats, variance: float) -> bool:
 def mean_weight(measured: float, error: float) -> float:
     """The mean square of a constant 1 that is shortened with its people: 1, unless that is more than noise explains."""
     return measured if 0 < measured < 1 - 3 * error else 1.0
+
+
+def combined(clear: Floats, right: Floats, second: Floats, of_clear: float, of_right: float) -> Floats:
+    """The right solution, drawn towards the clear one; its length along that one and its last entry stay.
+
+    Solutions are of equations with these second moments M, whose errors have such variances in each entry.  What is
+    between them is the bias of the clear one, taken to be normal with a covariance of b times the inverse of M, and both
+    errors; b is the likeliest one.
+    """
+    plane = np.stack([clear, np.eye(len(clear))[-1]], axis=1)
+    fitted = plane @ np.linalg.lstsq(plane.T @ second @ plane, plane.T @ second @ right, rcond=None)[0]
+    values, axes = np.linalg.eigh(second)
+    between = axes.T @ (right - fitted)
+    noise = of_clear + of_right
+    biases = noise / float(values.mean()) * np.concatenate([[0.0], _BIASES])
+    variances = values * biases[:, None] + noise
+    unlikely = (np.log(variances) + np.square(values * between) / variances).sum(axis=1)
+    kept = 1 - of_right / variances[int(unlikely.argmin())]
+    drawn: Floats = fitted + axes @ (kept * between)
+    return drawn
 
 
 @dataclass(frozen=True, slots=True, eq=False)

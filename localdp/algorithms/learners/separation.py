@@ -5,7 +5,9 @@
 2. Centre and scale of the features (`learned_scale`).
 3. The descent on labels (`descent`): least squares within 1, whose direction is right for features of an elliptical law.
    Where noise is so small that steps are conditioned, one solution of least squares instead, and then a ramp about the
-   threshold (`Descent.sharpened`), whose direction is right for features of any law, if the classes lie apart.
+   threshold (`Descent.sharpened`), whose direction is right for features of any law, if the classes lie apart.  It has
+   twice the noise, so where classes are even it is drawn towards least squares by as much as noise explains
+   (`noisy_moments.combined`): for features of an elliptical law nearly all the way.
 4. A form that is not clearly longer than noise alone would be is refused: a constant may be as good.
 5. Slope and threshold from a table of margins and labels (`logistic_curve`).
 
@@ -20,7 +22,13 @@ from typing import Self
 
 import numpy as np
 
-from localdp.algorithms.learners.descent import Descent, error_of_weights, part_of
+from localdp.algorithms.learners.descent import (
+    Descent,
+    average_of_others,
+    error_of_weights,
+    late_average,
+    part_of,
+)
 from localdp.algorithms.learners.learned_scale import learned, rounds_of_scale
 from localdp.algorithms.learners.logistic_curve import (
     class_share,
@@ -28,6 +36,7 @@ from localdp.algorithms.learners.logistic_curve import (
     fitted_curve,
     threshold_of,
 )
+from localdp.algorithms.learners.noisy_moments import combined
 from localdp.algorithms.learners.scaling import Scaling
 from localdp.oracles.definition import StatisticalQueryOracle
 from localdp.randomness.source import Floats
@@ -35,6 +44,7 @@ from localdp.randomness.source import Floats
 _LABELS, _CURVE, _SHARP = 2, 6, 48  # percent of the rounds
 _LEAST_OF_CURVE, _LEAST_SHARP = 3, 20
 _MORE_LABELS, _MORE_CURVE = 2, 1  # times as many again, where classes are uneven
+_REFINED = 42  # percent of the rounds of a ramp are for least squares first, where classes are even
 _WINDOW = 0.42  # half the width of a ramp, in spreads of margins
 _WITHIN = 0.33  # the part of normal margins that are on such a ramp
 
@@ -97,13 +107,43 @@ class LinearSeparation:
     def _ramp(
         self, oracle: StatisticalQueryOracle, descent: Descent, require: Require, own: float
     ) -> tuple[Floats, float]:
+        # Where a class is rare, steps of least squares within 1 go slowly: they are for even classes.
+        found = self._uneven_ramp if own else self._even_ramp
+        return found(oracle, descent, require, own) * _WINDOW, 0.0
+
+    def _uneven_ramp(
+        self, oracle: StatisticalQueryOracle, descent: Descent, require: Require, own: float
+    ) -> Floats:
         mean, condition = descent.labelled(oracle, self.steps)
-        weights = condition @ mean
+        start = self._begun(oracle, descent, condition @ mean, require, own)
+        return late_average(descent.sharpened(oracle, start, mean, condition / _WITHIN, self.sharp - 1))
+
+    def _even_ramp(
+        self, oracle: StatisticalQueryOracle, descent: Descent, require: Require, own: float
+    ) -> Floats:
+        refining, labelling = part_of(self.sharp, _REFINED), self.steps + 1
+        sharpening = self.sharp - refining - 3
+        mean, condition = descent.labelled(oracle, labelling + 1)
+        weights = descent.refined(oracle, condition @ mean, condition, refining)
+        start = self._begun(oracle, descent, weights, require, own)
+        sharp = average_of_others(descent.sharpened(oracle, start, mean, condition / _WITHIN, sharpening))
+        noise = descent.plan(oracle).rows[0].standard_error ** 2
+        of_sharp = noise * (1 / labelling + 1 / (sharpening - 1))
+        second = np.asarray(_WITHIN * np.linalg.inv(condition), np.float64)
+        return combined(start, sharp, second, noise / (refining - 1), of_sharp)
+
+    def _begun(
+        self,
+        oracle: StatisticalQueryOracle,
+        descent: Descent,
+        weights: Floats,
+        require: Require,
+        own: float,
+    ) -> Floats:
+        """Where a ramp begins: at the form of least squares, in units of the window, which one round tells."""
         self._require_form(oracle, descent, weights, require)
         bell = fitted_bell(oracle, descent.margin(weights), 1)
-        start = descent.shifted(weights, -own) / (_WINDOW * bell.spread)
-        sharp = descent.sharpened(oracle, start, mean, condition / _WITHIN, self.sharp - 1)
-        return sharp * _WINDOW, 0.0
+        return descent.shifted(weights, -own) / (_WINDOW * bell.spread)
 
     def _require_form(
         self, oracle: StatisticalQueryOracle, descent: Descent, weights: Floats, require: Require
