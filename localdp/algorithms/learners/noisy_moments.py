@@ -85,8 +85,10 @@ def combined(clear: Floats, right: Floats, second: Floats, of_clear: float, of_r
     plane = np.stack([clear, np.eye(len(clear))[-1]], axis=1)
     fitted = plane @ np.linalg.lstsq(plane.T @ second @ plane, plane.T @ second @ right, rcond=None)[0]
     values, axes = np.linalg.eigh(second)
+    values, noise = np.maximum(values, 0.0), of_clear + of_right
+    if noise <= 0 or values.max() <= _NUMERICAL:
+        return right  # nothing is explained by noise
     between = axes.T @ (right - fitted)
-    noise = of_clear + of_right
     biases = noise / float(values.mean()) * np.concatenate([[0.0], _BIASES])
     variances = values * biases[:, None] + noise
     unlikely = (np.log(variances) + np.square(values * between) / variances).sum(axis=1)
