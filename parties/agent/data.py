@@ -23,6 +23,7 @@ from localdp.domains.columns import ColumnArray
 from localdp.domains.spelling import suggestion
 from localdp.randomness.keystream import KeystreamSource
 from parties.agent.declared import Declared
+from parties.agent.first_lines import is_value
 from parties.agent.formulas import computed
 from parties.agent.nobodys_rows import somebodys
 from parties.agent.reading import Reading
@@ -192,10 +193,16 @@ class _Check:
                 told = f"there are two columns {column!r}; the first one is {f'{column} (1)'!r}, and so on"
                 self._complaints.append(Complaint(column, 0, told))
             elif column not in names:
-                listed = f"; it has {_listed(names)}" if not self._complaints else ""
-                told = f"there is no column {column!r}{listed}{suggestion(column, names)}"
+                told = f"there is no column {column!r}{self._others(column, names)}"
                 self._complaints.append(Complaint(column, 0, told))
         return [column for column in wanted if column in names]
+
+    def _others(self, column: str, names: list[str]) -> str:
+        """What columns there are instead; where a record has run into the names, they would tell of it."""
+        if any(is_value(one) for one in names):
+            return ", and some of the names look like cells of somebody; is its first row the names of the columns?"
+        listed = f"; it has {_listed(names)}" if not self._complaints else ""
+        return f"{listed}{suggestion(column, names)}"
 
     def _column(self, name: str, domain: Domain, reading: Reading) -> ColumnArray:
         read = self._table.cells(reading.column).read(domain, reading)

@@ -92,6 +92,10 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         "there is no column 'ill', and no other one of the schema; is its first row the names of the columns?",
     ),
     "a missing column": ("ill,age\n1,30\n", "there is no column 'ward'; it has ill, age"),
+    "a record that ran into the names": (
+        "ill,age,wardtrue,30,Zq42\n1,30,A,40,B\n",
+        "there is no column 'ward', and some of the names look like cells of somebody",
+    ),
     "a misspelt column": (
         "ill,agee,ward\n1,30,A\n",
         "there is no column 'age'; it has ill, agee, ward; did you mean 'agee'?",
